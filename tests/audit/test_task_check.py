@@ -9,7 +9,6 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from assay.audit import public_tables
 from assay.audit.file_leaks import find_leaks
 from assay.audit.table_leaks import hash_cells, search_tables
 from assay.audit.task_check import CheckResult, check_task
@@ -244,17 +243,13 @@ def test_a_table_that_names_few_test_rows_or_differs_in_one_is_not_a_leak(tmp_pa
     assert (search.tables, search.cut) == (2, ())
 
 
-def test_a_large_table_is_read_in_chunks_up_to_a_limit_that_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_table_is_read_in_chunks_up_to_a_limit_that_is_reported(tmp_path: Path) -> None:
     """Test rows come at the end, 8,000 rows behind the first chunk."""
     others = pd.DataFrame({"who": [f"x{row}" for row in range(9000)], "seen": 0})
     write_csv(tmp_path / "big.csv", pd.concat([others, pd.DataFrame({"who": IDS, "seen": TRUTH})]))
     ids, labels = pd.DataFrame({"id": IDS}), pd.DataFrame({"label": map(str, TRUTH)})
-    monkeypatch.setattr(public_tables, "_CHUNK_CELLS", 1000)
-    assert search_tables(tmp_path, ids, labels).leak is not None
-    monkeypatch.setattr(public_tables, "MAX_ROWS", 2500)
-    search = search_tables(tmp_path, ids, labels)
+    assert search_tables(tmp_path, ids, labels, chunk_cells=1000).leak is not None
+    search = search_tables(tmp_path, ids, labels, chunk_cells=1000, max_rows=2500)
     assert search.leak is None
     assert search.cut == ("the first 2,500 rows of big.csv",)
 

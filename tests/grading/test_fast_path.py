@@ -235,12 +235,11 @@ def test_hashes_that_share_all_their_low_bits_are_resolved_or_declined() -> None
 
 
 @pytest.fixture
-def cached(tmp_path, make_task, monkeypatch):
+def cached(tmp_path, make_task):
     """Answers that are cached although they are small, with a list of the times they were parsed."""
-    monkeypatch.setattr(answers_module, "_MIN_CACHED_SIZE", 0)
     source = tmp_path / "answers.csv"
     source.write_text("id,price\na,1\nb,0\n")
-    answers, calls = TextAnswers(make_task(), source, tmp_path / "parsed"), []
+    answers, calls = TextAnswers(make_task(), source, tmp_path / "parsed", min_cached_size=0), []
 
     def parse() -> pl.DataFrame:
         calls.append(1)
@@ -267,9 +266,9 @@ def test_changed_answers_or_other_columns_are_parsed_again(cached) -> None:
     assert len(calls) == 3
 
 
-def test_small_answers_are_parsed_again_only_if_their_content_has_changed(cached, monkeypatch) -> None:
+def test_small_answers_are_parsed_again_only_if_their_content_has_changed(cached) -> None:
     answers, parse, calls = cached
-    monkeypatch.setattr(answers_module, "_MIN_CACHED_SIZE", 1000)
+    answers = replace(answers, min_cached_size=1000)
     facts = answers.path.stat()
     tables = [answers.load_cached(["id"], parse) for _ in range(3)]
     assert tables[0] is tables[1] is tables[2] and len(calls) == 1
@@ -280,10 +279,9 @@ def test_small_answers_are_parsed_again_only_if_their_content_has_changed(cached
     assert len(calls) == 2
 
 
-def test_memory_for_small_answers_is_bounded(cached, monkeypatch) -> None:
+def test_memory_for_small_answers_is_bounded(cached) -> None:
     answers, parse, calls = cached
-    monkeypatch.setattr(answers_module, "_MIN_CACHED_SIZE", 1000)
-    monkeypatch.setattr(answers_module, "_MAX_RECALLED_SIZE", 3 * answers.path.stat().st_size)
+    answers = replace(answers, min_cached_size=1000, max_recalled_size=3 * answers.path.stat().st_size)
     for key in [*range(20), 0]:
         answers.load_cached([key], parse)
     assert len(calls) == 21

@@ -5,12 +5,10 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from assay.core.errors import AssayError, UsageError
-from assay.records import bundle
 from assay.records.bundle import unpack_bundle
 
 RUN = ("run.json", b"{}")
@@ -61,19 +59,17 @@ ATTACKS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
-def test_a_hostile_bundle_is_refused(tmp_path: Path, attack: Callable[[Path], object], monkeypatch) -> None:
-    monkeypatch.setattr(bundle.shutil, "disk_usage", lambda folder: SimpleNamespace(free=20_000))
+def test_a_hostile_bundle_is_refused(tmp_path: Path, attack: Callable[[Path], object]) -> None:
     attack(tmp_path / "run.zip")
     (tmp_path / "inner").mkdir()
     with pytest.raises(AssayError) as refused:
-        unpack_bundle(tmp_path / "run.zip", tmp_path / "inner" / "run")
+        unpack_bundle(tmp_path / "run.zip", tmp_path / "inner" / "run", free_space=20_000)
     assert "\x1b" not in str(refused.value) and len(str(refused.value)) < 1_000
     assert sorted(path.name for path in tmp_path.iterdir()) == ["inner", "run.zip"]
 
 
-def test_too_many_members_are_refused_before_any_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle, "MAX_MEMBERS", 5)
+def test_too_many_members_are_refused_before_any_is_written(tmp_path: Path) -> None:
     pack(tmp_path / "run.zip", *((f"a{number}", b"") for number in range(5)))
     with pytest.raises(UsageError, match="too large"):
-        unpack_bundle(tmp_path / "run.zip", tmp_path / "run")
+        unpack_bundle(tmp_path / "run.zip", tmp_path / "run", max_members=5)
     assert not (tmp_path / "run").exists()

@@ -41,12 +41,6 @@ def run(finished, tmp_path):
     return RunFolder(Path(shutil.copytree(finished.path, tmp_path / "run")))
 
 
-@pytest.fixture(autouse=True)
-def settled(monkeypatch):
-    """Store what was written just now, which is otherwise read from the record for some seconds."""
-    monkeypatch.setattr("assay.records.index._SETTLING_NS", 0)
-
-
 def make_file(seed: int) -> TrialFile:
     return TrialFile(
         id=f"coin-starter-{seed}-0123456789",
@@ -63,8 +57,9 @@ def make_file(seed: int) -> TrialFile:
     )
 
 
-def steps(run: RunFolder, home: Home) -> list[int]:
-    return [trial.state.steps for trial in read_trials(run, home=home)]
+def steps(run: RunFolder, home: Home, settling_ns: int = 0) -> list[int]:
+    """Return the steps of all trials; without settling, what was written just now is stored at once."""
+    return [trial.state.steps for trial in read_trials(run, home=home, settling_ns=settling_ns)]
 
 
 def count_rows(run: RunFolder, home: Home) -> int:
@@ -79,7 +74,8 @@ def write_state(trial: TrialFolder, **changes: object) -> None:
 def test_the_index_has_what_the_records_have(run, home):
     direct = [(trial.file, trial.state, trial.grade) for trial in run.trials()]
     for _ in range(2):  # from the records, then from the index
-        assert [(trial.file, trial.state, trial.grade) for trial in read_trials(run, home=home)] == direct
+        trials = read_trials(run, home=home, settling_ns=0)
+        assert [(trial.file, trial.state, trial.grade) for trial in trials] == direct
     assert count_rows(run, home) == MIN_TRIALS
     assert not list(run.path.rglob("*.sqlite*"))
 
@@ -135,9 +131,8 @@ def test_no_change_of_a_trial_is_hidden(run, home, change):
     assert steps(run, home) == expected
 
 
-def test_a_trial_that_was_changed_just_now_is_not_stored(run, home, monkeypatch):
-    monkeypatch.setattr("assay.records.index._SETTLING_NS", 10**18)
-    assert steps(run, home) == list(range(MIN_TRIALS))
+def test_a_trial_that_was_changed_just_now_is_not_stored(run, home):
+    assert steps(run, home, settling_ns=10**18) == list(range(MIN_TRIALS))
     assert count_rows(run, home) == 0
 
 
@@ -221,7 +216,7 @@ def test_ids_are_validated_although_the_plan_is_known(run, home):
     path = list(run.trials())[7].path / "trial.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"id": 5}))
     with pytest.raises(RecordError, match=r"trial\.json: id"):
-        read_trials(run, home=home)
+        read_trials(run, home=home, settling_ns=0)
 
 
 def test_times_that_no_clock_has_are_read(run, home):

@@ -20,7 +20,7 @@ from assay.records.events import (
     PythonResult,
     Started,
 )
-from assay.records.log import LogTooLarge
+from assay.records.log import MAX_SIZE, LogTooLarge
 from assay.records.tape import Diverged, Tape, past_of
 
 STARTED = Started(trial="test", trial_file_sha256="0" * 64, attempt=1)
@@ -29,15 +29,15 @@ STARTED = Started(trial="test", trial_file_sha256="0" * 64, attempt=1)
 class Agent:
     """Makes the calls of a list, one after the other, and takes a snapshot after each change."""
 
-    def __init__(self, path: Path, *, die_before: int | None = None) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, die_before: int | None = None, max_size: int = MAX_SIZE) -> None:
+        self.path, self.max_size = path, max_size
         self.done: list[str] = []
         self.die_before = die_before
 
     async def work(self, calls: list[tuple[str, bool]], *, snapshots: bool = True) -> list[str]:
         past = past_of(read_events(self.path))
         results = []
-        with EventLog(self.path, 1) as log:
+        with EventLog(self.path, 1, max_size=self.max_size) as log:
             log.append(STARTED)
             tape = Tape(log, past.calls)
             for number, (code, changes) in enumerate(calls):
@@ -190,9 +190,8 @@ def test_a_live_result_is_what_will_be_replayed(tmp_path: Path) -> None:
     assert arguments == {"nan": None, "tuple": [1, 2], "text": "half of a smile: ?"}
 
 
-def test_an_agent_whose_log_is_too_large_makes_no_more_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("assay.records.log.MAX_SIZE", 10_000)
-    agent = Agent(tmp_path / "log")
+def test_an_agent_whose_log_is_too_large_makes_no_more_calls(tmp_path: Path):
+    agent = Agent(tmp_path / "log", max_size=10_000)
     with pytest.raises(LogTooLarge):
         anyio.run(agent.work, [("x" * 1_000, False)] * 100)
     assert len(agent.done) < 20

@@ -232,12 +232,11 @@ def test_a_hostile_folder_neither_hangs_nor_leads_outside(tmp_path: Path):
         read_folder(folder)
 
 
-def test_a_folder_of_too_many_files_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("assay.studies.similarity.MAX_FILES", 3)
+def test_a_folder_of_too_many_files_is_refused(tmp_path: Path):
     for number in range(4):
         (tmp_path / f"{number}.py").touch()
     with pytest.raises(RecordError, match="more than 3"):
-        read_folder(tmp_path)
+        read_folder(tmp_path, max_files=3)
 
 
 def test_relations_and_coverage_are_distinguished():

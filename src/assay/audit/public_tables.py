@@ -17,7 +17,7 @@ import pandas as pd
 
 MAX_ROWS = 5_000_000
 MAX_JSON = 200 * 10**6
-_CHUNK_CELLS = 1_000_000
+CHUNK_CELLS = 1_000_000
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _NOT_A_TABLE = (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, zipfile.BadZipFile, ValueError)
 
@@ -34,28 +34,28 @@ class PublicTable:
     """Whether a JSON file holds one record per line."""
     cut: str | None = field(default=None, init=False)
 
-    def chunks(self) -> Iterator[pd.DataFrame]:
+    def chunks(self, max_rows: int = MAX_ROWS, chunk_cells: int = CHUNK_CELLS) -> Iterator[pd.DataFrame]:
         """Yield the rows as text, missing values as empty text, as far as the file can be read as a table."""
         rows = 0
         if self._is_document() and self.path.stat().st_size > MAX_JSON:
             self.cut = f"nothing of {self.name}, which is over {MAX_JSON // 10**6:,} MB of JSON"
             return
         try:
-            for chunk in self._all_chunks():
-                yield chunk.iloc[: MAX_ROWS - rows]
+            for chunk in self._all_chunks(chunk_cells):
+                yield chunk.iloc[: max_rows - rows]
                 rows += len(chunk)
-                if rows >= MAX_ROWS:
-                    self.cut = f"the first {MAX_ROWS:,} rows of {self.name}"
+                if rows >= max_rows:
+                    self.cut = f"the first {max_rows:,} rows of {self.name}"
                     return
         except _NOT_A_TABLE:
             return
 
-    def _all_chunks(self) -> Iterator[pd.DataFrame]:
+    def _all_chunks(self, cells: int) -> Iterator[pd.DataFrame]:
         suffix = _data_suffix(self.path)
         if suffix in _SEPARATORS:
-            return _read_delimited(self.path, _SEPARATORS[suffix])
+            return _read_delimited(self.path, _SEPARATORS[suffix], cells)
         if suffix == ".parquet":
-            return _read_parquet(self.path)
+            return _read_parquet(self.path, cells)
         if not self._is_document():
             return _read_json_lines(self.path)
         return _read_json(self.path, self.key)
@@ -92,20 +92,20 @@ def _data_suffix(path: Path) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def _read_delimited(path: Path, separator: str) -> Iterator[pd.DataFrame]:
+def _read_delimited(path: Path, separator: str, cells: int) -> Iterator[pd.DataFrame]:
     options: dict[str, Any] = {"sep": separator, "dtype": str, "keep_default_na": False}
     width = len(pd.read_csv(path, nrows=0, **options).columns)
-    with pd.read_csv(path, chunksize=max(1000, _CHUNK_CELLS // max(width, 1)), **options) as reader:
+    with pd.read_csv(path, chunksize=max(1000, cells // max(width, 1)), **options) as reader:
         yield from reader
 
 
-def _read_parquet(path: Path) -> Iterator[pd.DataFrame]:
+def _read_parquet(path: Path, cells: int) -> Iterator[pd.DataFrame]:
     import polars as pl
 
     lazy = pl.scan_parquet(path)
     schema = lazy.collect_schema()
     flat = [name for name, kind in schema.items() if not kind.is_nested() and kind not in (pl.Binary, pl.Object)]
-    rows = max(1000, _CHUNK_CELLS // max(len(flat), 1))
+    rows = max(1000, cells // max(len(flat), 1))
     for start in range(0, lazy.select(pl.len()).collect().item(), rows):
         chunk = lazy.select(flat).slice(start, rows).collect()
         text = chunk.select(pl.all().cast(pl.String).fill_null(""))

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.audit.public_tables import find_tables
+from assay.audit.public_tables import CHUNK_CELLS, MAX_ROWS, find_tables
 
 _MIN_SHARE = 0.5
 """Which share of the test rows a table must name to be compared."""
@@ -41,7 +41,14 @@ class TableSearch:
     cut: tuple[str, ...]
 
 
-def search_tables(public: Path, ids: pd.DataFrame, targets: pd.DataFrame) -> TableSearch:
+def search_tables(
+    public: Path,
+    ids: pd.DataFrame,
+    targets: pd.DataFrame,
+    *,
+    max_rows: int = MAX_ROWS,
+    chunk_cells: int = CHUNK_CELLS,
+) -> TableSearch:
     """Look for the targets in all public tables, up to the first leak.
 
     `ids` has the columns that together name a row of the answers, `targets` the true values, both as text. Where an id
@@ -51,7 +58,7 @@ def search_tables(public: Path, ids: pd.DataFrame, targets: pd.DataFrame) -> Tab
     searched, cut = 0, []
     for table in find_tables(public):
         candidates: dict[str, _Candidate] = {}
-        for chunk in table.chunks():
+        for chunk in table.chunks(max_rows, chunk_cells):
             columns = _HashedColumns(chunk)
             for name, cells in _id_columns(chunk, list(ids.columns)):
                 candidate = candidates.setdefault(name, _Candidate(truth))

@@ -142,7 +142,12 @@ class WorkspaceEntry:
 
 
 def walk(
-    root: Path, *, without: str | None = None, max_entries: int = MAX_ENTRIES, max_depth: int = MAX_DEPTH
+    root: Path,
+    *,
+    without: str | None = None,
+    max_entries: int = MAX_ENTRIES,
+    max_depth: int = MAX_DEPTH,
+    max_characters: int = MAX_CHARACTERS,
 ) -> Iterator[WorkspaceEntry]:
     """Yield everything below `root` in order of names, folders before their content, except the top name `without`.
 
@@ -177,8 +182,8 @@ def walk(
                 continue
             kind = _kind(status.st_mode)
             characters += len(prefix) + len(name) + (status.st_size if kind == "link" else 0)
-            if characters > MAX_CHARACTERS:
-                raise UnsafePath(f"the paths in the workspace have more than {MAX_CHARACTERS:,} characters in all")
+            if characters > max_characters:
+                raise UnsafePath(f"the paths in the workspace have more than {max_characters:,} characters in all")
             inner = _try_open_folder(folder, name) if kind == "folder" and len(open_folders) < max_depth else None
             if inner is not None:
                 enter(inner, f"{prefix}{name}/")

@@ -18,16 +18,19 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what `assay export` wri
 _DAMAGED = (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError, zlib.error)
 
 
-def unpack_bundle(path: Path, folder: Path) -> RunFolder:
+def unpack_bundle(
+    path: Path, folder: Path, *, max_members: int = MAX_MEMBERS, free_space: int | None = None
+) -> RunFolder:
     """Unpack a zip file of `assay export` into a new folder; `UsageError` if it is anything else.
 
-    All members are examined before anything is written.
+    All members are examined before anything is written. `free_space` is by default that of the disk.
     """
+    free = shutil.disk_usage(folder.parent).free if free_space is None else free_space
     try:
         # A link to the file is the user's own; anything but a regular file could be read forever.
         with open_plain(path.resolve(), MAX_BYTES) as file, zipfile.ZipFile(file) as archive:
             members = archive.infolist()
-            _check(members, path, shutil.disk_usage(folder.parent).free)
+            _check(members, path, max_members, free)
             for member in members:
                 target = folder.joinpath(member.filename)
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -38,13 +41,13 @@ def unpack_bundle(path: Path, folder: Path) -> RunFolder:
     return RunFolder(folder)
 
 
-def _check(members: list[zipfile.ZipInfo], path: Path, free: int) -> None:
+def _check(members: list[zipfile.ZipInfo], path: Path, max_members: int, free: int) -> None:
     """Raise `UsageError` unless these are the members of an exported run: plain files with plain, different names."""
     names = {member.filename for member in members}
     if "run.json" not in names:
         raise UsageError(f"{path} is not an exported run: it has no run.json")
     size = sum(member.file_size for member in members)
-    if len(members) > MAX_MEMBERS or size > MAX_BYTES:
+    if len(members) > max_members or size > MAX_BYTES:
         raise UsageError(f"{path} is too large for an exported run")
     if size > free:
         raise UsageError(f"{path} unpacks to {format_size(size)}, and the disk has only {format_size(free)} free")

@@ -36,7 +36,7 @@ MIN_TRIALS = 32
 """Runs with fewer trials are read directly, which is as fast."""
 _SCHEMA = 3
 _STAMPED = ("trial.json", "state.json", "grade.json")
-_SETTLING_NS = 3_000_000_000
+SETTLING_NS = 3_000_000_000
 """A file changed less than this ago may change again without its times showing it: some clocks tick every 2 s."""
 _MAX_STORED = 1_000_000
 _WAIT = 2.0
@@ -95,7 +95,11 @@ class _Damaged(Exception):
 
 
 def read_trials(
-    run: RunFolder, folders: Sequence[TrialFolder] | None = None, *, home: Home | None = None
+    run: RunFolder,
+    folders: Sequence[TrialFolder] | None = None,
+    *,
+    home: Home | None = None,
+    settling_ns: int = SETTLING_NS,
 ) -> list[TrialSummary]:
     """Return the trials of a run, in the order of the plan.
 
@@ -103,6 +107,7 @@ def read_trials(
         run: The run folder.
         folders: Only these of its trials.
         home: Where the index is kept; by default in `ASSAY_HOME`.
+        settling_ns: How long after its last change a trial is not stored in the index yet.
 
     Raises:
         RecordError: The record of a trial is damaged.
@@ -112,12 +117,12 @@ def read_trials(
     if path is None:
         return _read_directly(folders)
     try:
-        return _read_indexed(path, run, folders)
+        return _read_indexed(path, run, folders, settling_ns)
     except (_Damaged, sqlite3.Error):
         with suppress(OSError):
             path.unlink(missing_ok=True)
     try:
-        return _read_indexed(path, run, folders)
+        return _read_indexed(path, run, folders, settling_ns)
     except (_Damaged, sqlite3.Error):  # the disk is full, or the file cannot be replaced
         return _read_directly(folders)
 
@@ -142,11 +147,11 @@ def _index_path(run: RunFolder, home: Home) -> Path | None:
     return path if os.access(path.parent, os.W_OK) else None
 
 
-def _read_indexed(path: Path, run: RunFolder, folders: Sequence[TrialFolder]) -> list[TrialSummary]:
+def _read_indexed(path: Path, run: RunFolder, folders: Sequence[TrialFolder], settling_ns: int) -> list[TrialSummary]:
     with closing(_open(path, run)) as connection, pause_garbage_collection():
         plans, rows = _load_plans(connection), _load_rows(connection)
         stored_plans = set(plans)
-        summaries, settled_before = [], time.time_ns() - _SETTLING_NS
+        summaries, settled_before = [], time.time_ns() - settling_ns
         fresh: dict[str, _Row] = {}
         new_plans: dict[str, bytes] = {}
         for folder in folders:

@@ -55,9 +55,10 @@ class EventLog:
         check: Callable[[], None] | None = None,
         detached: bool = False,
         keep: bool = False,
+        max_size: int = MAX_SIZE,
     ) -> None:
         self.events: list[Event] = []
-        self._keep = keep
+        self._keep, self._max_size = keep, max_size
         self._epoch, self._check = epoch, check or _no_check
         self._number, self._chain, self._size = 0, START, 0
         self._error: OSError | None = None
@@ -110,8 +111,8 @@ class EventLog:
 
     def check_size(self) -> None:
         """Raise `LogTooLarge` if an agent has recorded so much that readers would run out of memory."""
-        if self._size > MAX_SIZE:
-            raise LogTooLarge(f"the log of the trial has more than {MAX_SIZE:,} bytes")
+        if self._size > self._max_size:
+            raise LogTooLarge(f"the log of the trial has more than {self._max_size:,} bytes")
 
     def close(self) -> None:
         """Close the file."""

@@ -420,13 +420,13 @@ def read_panels(run: RunFolder) -> list[CodeSample]:
     return sources
 
 
-def read_folder(folder: Path) -> list[CodeSample]:
+def read_folder(folder: Path, *, max_files: int = MAX_FILES) -> list[CodeSample]:
     """Return the Python files and notebooks below a folder, which may be untrusted.
 
     Links and special files are left out; `RecordError` if there are too many files, or a folder is nested too deeply.
     """
     sources = []
-    for path in sorted(_find_files(folder)):
+    for path in sorted(_find_files(folder, max_files)):
         with open_plain(path, sys.maxsize) as file:
             text = file.read(4 * MAX_SIZE).decode(errors="replace")
         code = (_notebook_code(path, text) if path.suffix == ".ipynb" else text).replace(FILE_BREAK, " ")
@@ -435,7 +435,7 @@ def read_folder(folder: Path) -> list[CodeSample]:
     return sources
 
 
-def _find_files(folder: Path) -> Iterator[Path]:
+def _find_files(folder: Path, max_files: int) -> Iterator[Path]:
     pending, count = [(folder, 0)], 0
     while pending:
         parent, depth = pending.pop()
@@ -451,8 +451,8 @@ def _find_files(folder: Path) -> Iterator[Path]:
                 pending.append((Path(entry.path), depth + 1))
             elif entry.name.endswith((".py", ".ipynb")) and entry.is_file(follow_symlinks=False):
                 count += 1
-                if count > MAX_FILES:
-                    raise RecordError(f"{folder} has more than {MAX_FILES:,} Python files and notebooks")
+                if count > max_files:
+                    raise RecordError(f"{folder} has more than {max_files:,} Python files and notebooks")
                 yield Path(entry.path)
 
 

@@ -38,8 +38,6 @@ NameRow = Callable[[int], str]
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 MAX_HEADER = 1 << 16
 _CHUNK = 1 << 24
-_MIN_CACHED_SIZE = 1 << 20
-_MAX_RECALLED_SIZE = 16 * _MIN_CACHED_SIZE
 _SPARE_LINES = 10**6
 _PARSERS: Mapping[str, Callable[..., object]] = {
     "mask": formats.parse_mask,
@@ -70,6 +68,10 @@ class Answers(ABC):
     task: Task
     path: Path
     cache: Path | None = None
+    min_cached_size: int = 1 << 20
+    """Bytes of the smallest file that is cached on disk; smaller ones are kept in memory."""
+    max_recalled_size: int = 16 << 20
+    """Bytes of the files that are kept in memory."""
 
     @classmethod
     def of(cls, prepared: "Prepared") -> Self:
@@ -139,7 +141,7 @@ class Answers(ABC):
 
     @property
     def _is_small(self) -> bool:
-        return self.path.is_file() and self.path.stat().st_size < _MIN_CACHED_SIZE
+        return self.path.is_file() and self.path.stat().st_size < self.min_cached_size
 
     def recall(self, key: Sequence[object], parse: Callable[[], T]) -> T:
         """Return what `parse` makes of the file; of a small one from memory, if its content was the same before."""
@@ -149,7 +151,7 @@ class Answers(ABC):
         known, parsed = _recalled.get(cache_key, (None, None))
         if known != content:
             parsed = parse()
-            if sum(len(known) for known, _ in _recalled.values()) > _MAX_RECALLED_SIZE:
+            if sum(len(known) for known, _ in _recalled.values()) > self.max_recalled_size:
                 _recalled.clear()
             _recalled[cache_key] = content, parsed
         return cast(T, parsed)
