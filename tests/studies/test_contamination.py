@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import UsageError
+from assay.results.paired import compare_arms
 from assay.studies.cutoff import load_dates, match_tasks, measure_distance
-from assay.studies.paired import compare_arms
 from assay.tasks import Registry
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from assay.core.errors import UsageError
 from assay.core.home import Home
-from assay.records import RunFolder
+from assay.records import RunFolder, TrialFile
 from assay.results.inference import expected_best, pass_at_k
 from assay.results.progress import ProgressRow
 from assay.studies.paper_figures import load_paper_figures
@@ -109,6 +109,10 @@ def test_attempts_are_drawn_from_the_seeds(study):
     assert published == [(1, pytest.approx(0.087)), (6, 0.17), (1, pytest.approx(0.169)), (8, pytest.approx(0.341))]
 
 
+def with_gpus(file: TrialFile, gpus: int) -> TrialFile:
+    return file.model_copy(update={"resources": Resources(gpus=gpus)})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("factor", "text", "levels", "names"),
@@ -124,9 +128,9 @@ def test_resources_are_swept_and_paired(study, tmp_path: Path, factor, text, lev
     assert (step["second"], step["first"]) == names
     # The same trials as if the levels were GPUs, which a machine for tests need not have.
     trials = [
-        replace(trial, file=trial.file.model_copy(update={"resources": Resources(gpus=gpus)}))
+        replace(trial, record=replace(trial.record, file=with_gpus(trial.record.file, gpus)))
         for trial in read_study_trials([RunFolder(tmp_path / "run")], drop_resources)
-        for gpus in [levels.index(getattr(trial.file.resources, factor))]
+        for gpus in [levels.index(getattr(trial.record.file.resources, factor))]
     ]
     (curve,) = study_scaling(trials, ScalingSettings(over="gpus"), Home(tmp_path)).curves
     assert [(point.level, point.value) for point in curve.points] == [(0, 0), (1, 1)]

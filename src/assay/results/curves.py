@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.results import inference
-from assay.results.comparison import RATES
 from assay.results.inference import Interval, Sample
+from assay.results.measures import RATES
 from assay.results.progress import Axis, CurveMeasure, ProgressRow, reach
 
 _POSITIONS = 80

@@ -17,6 +17,8 @@ from assay.results.frame import CONDITIONS, Frame, TrialRow, condition_of, group
 from assay.results.inference import Sample
 from assay.results.measures import RATES, Measure, sample_measure
 
+SMALL_DIFFERENCE = 0.05
+"""The difference for which `tasks_needed` is computed: five points of a rate."""
 PROFILE = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 _Successes = Mapping[tuple[str, int], bool]
 """Whether the trials of an agent succeeded, by task and seed."""
@@ -55,7 +57,10 @@ class TaskDifference:
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Two samples on the same tasks: the mean difference (first − second), and how sure it is."""
+    """Two samples on the same tasks: the mean difference (first − second), and how sure it is.
+
+    Of two arms, `pairs` counts the trials with the same task and seed, `unpaired` the excluded ones without a partner.
+    """
 
     first: str
     second: str
@@ -69,6 +74,24 @@ class PairedDifference:
     probability_of_improvement: float
     detectable: float | None
     tasks: tuple[TaskDifference, ...]
+    pairs: int = 0
+    unpaired: int = 0
+
+    @property
+    def first_mean(self) -> float:
+        """The mean of the first over tasks."""
+        return fmean(task.first for task in self.tasks)
+
+    @property
+    def second_mean(self) -> float:
+        """The mean of the second over tasks."""
+        return fmean(task.second for task in self.tasks)
+
+    @property
+    def tasks_needed(self) -> int | None:
+        """How many tasks are needed to detect a difference of five points; None where differences do not vary."""
+        spread = stdev(task.difference for task in self.tasks) if len(self.tasks) > 1 else 0.0
+        return inference.tasks_needed(SMALL_DIFFERENCE, spread) if spread else None
 
     @property
     def significant(self) -> bool:
@@ -178,6 +201,31 @@ def compare_samples(
         detectable=inference.detectable_difference(spread, len(tasks)) if spread else None,
         tasks=tuple(sorted(tasks, key=lambda task: -abs(task.difference))),
     )
+
+
+def compare_arms(
+    first: Mapping[tuple[str, int], float],
+    second: Mapping[tuple[str, int], float],
+    names: tuple[str, str],
+    *,
+    rate: bool,
+) -> PairedDifference:
+    """Compare two arms of an experiment by the trials with the same task and seed; `rate` is whether all are 0 or 1."""
+    shared = [key for key in first if key in second]
+    if not shared:
+        raise UsageError(f"No trial with {names[0]} has a partner with {names[1]} of the same task and seed")
+    arms = dict(zip(names, (first, second), strict=True))
+    samples: dict[str, dict[str, list[float]]] = {name: {} for name in names}
+    for key in shared:
+        for name, arm in arms.items():
+            samples[name].setdefault(key[0], []).append(arm[key])
+    pairs = {task: zip(values, samples[names[1]][task], strict=True) for task, values in samples[names[0]].items()}
+    interval = inference.bootstrap_interval({task: [a - b for a, b in values] for task, values in pairs.items()})
+    successes = {
+        name: {key: bool(arm[key]) for key in shared} for name, arm in zip(names, (first, second), strict=True)
+    }
+    pair = compare_samples(*names, samples, interval, successes if rate else None)
+    return replace(pair, pairs=len(shared), unpaired=len(first) + len(second) - 2 * len(shared))
 
 
 def _compare(rows: Sequence[TrialRow], measure: Measure, baseline: str | None, strata: Mapping[str, str]) -> Comparison:

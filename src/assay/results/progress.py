@@ -30,8 +30,8 @@ from assay.lab.snapshots import load_snapshot, read_object
 from assay.records import BudgetUsed, TrialFile, TrialFolder, read_events
 from assay.records.events import CallFinished, SnapshotTaken
 from assay.records.search import find_submissions, read_journal
-from assay.results.comparison import Measure
-from assay.results.outcome import Direction, Outcome
+from assay.results.frame import Direction, TrialRow
+from assay.results.measures import Measure
 from assay.results.sample_scores import normalize_score
 from assay.tasks import Task
 
@@ -89,7 +89,7 @@ class ProgressRow:
 
 
 def read_progress(
-    folder: TrialFolder, task: Task, home: Home, outcome: Outcome | None = None
+    folder: TrialFolder, task: Task, home: Home, outcome: TrialRow | None = None
 ) -> tuple[ProgressRow, ...]:
     """Return the rows of one trial, graded as far as they were not; with its outcome, the last one is its end.
 
@@ -99,7 +99,7 @@ def read_progress(
 
 
 def load_progress(
-    folder: TrialFolder, task: Task, home: Home, outcome: Outcome | None = None
+    folder: TrialFolder, task: Task, home: Home, outcome: TrialRow | None = None
 ) -> tuple[ProgressRow, ...] | None:
     """Return the same rows if everything in them has been graded before; None otherwise."""
     try:
@@ -122,7 +122,7 @@ def load_scores(folder: TrialFolder, submissions: Iterable[str | None], home: Ho
     }
 
 
-def make_end(outcome: Outcome) -> ProgressRow:
+def make_end(outcome: TrialRow) -> ProgressRow:
     """Return the row of the end of a trial, from its grade."""
     used = BudgetUsed(elapsed=outcome.elapsed, steps=outcome.steps, tokens=outcome.tokens, cost=outcome.cost)
     trial = _Trial(outcome.trial, outcome.task, outcome.agent, outcome.seed, outcome.sample_score)
@@ -154,7 +154,7 @@ def to_polars(rows: Sequence[ProgressRow]) -> "pl.DataFrame":
 
 
 def _make_rows(
-    folder: TrialFolder, task: Task, grade_of: Callable[[str | None], Grade], outcome: Outcome | None
+    folder: TrialFolder, task: Task, grade_of: Callable[[str | None], Grade], outcome: TrialRow | None
 ) -> tuple[ProgressRow, ...]:
     file, events = folder.file, read_events(folder.events)
     trial = _Trial(

@@ -19,18 +19,14 @@ from assay.core.errors import UsageError
 from assay.core.table import Column, Table
 from assay.core.text import plural
 from assay.results import inference
-from assay.results.comparison import RATES, Measure, measure_outcome
+from assay.results.frame import TrialRow
 from assay.results.inference import Interval, Sample
+from assay.results.measures import RATES, Measure, measure_trial
+from assay.results.paired import PairedDifference, compare_arms
 from assay.runs.trial import task_of
-from assay.studies.paired import (
-    PairedDifference,
-    compare_arms,
-    describe_difference,
-    draw_differences,
-    make_difference_tables,
-)
+from assay.studies.paired import describe_difference, draw_differences, make_difference_tables
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, format_range, option
-from assay.studies.trials import StudyTrial, find_rules, group_by_agent, read_study_trials
+from assay.studies.trials import find_rules, group_by_agent, read_study_trials, record_of
 from assay.tasks import Task
 
 _MISSING = 1.0
@@ -145,13 +141,13 @@ def load_dates(more: Path | None = None) -> dict[str, date]:
     return dates
 
 
-def study_cutoff(trials: Sequence[StudyTrial], day: date, measure: Measure, dates: Mapping[str, date]) -> Cutoff:
+def study_cutoff(trials: Sequence[TrialRow], day: date, measure: Measure, dates: Mapping[str, date]) -> Cutoff:
     """Compare tasks that closed up to a day with tasks that closed after it."""
     if measure == "wins":
         raise UsageError("wins compares trials of one task; choose another measure")
-    tasks = {trial.outcome.task: task_of(trial.file) for trial in trials}
+    tasks = {trial.task: task_of(record_of(trial).file) for trial in trials}
     undated = tuple(task for task in tasks if task not in dates)
-    undefined = {trial.outcome.task for trial in trials if measure_outcome(trial.outcome, measure) is None}
+    undefined = {trial.task for trial in trials if measure_trial(trial, measure) is None}
     usable = {name: task for name, task in tasks.items() if name in dates and name not in undefined}
     early = [name for name in usable if dates[name] <= day]
     late = [name for name in usable if dates[name] > day]
@@ -206,7 +202,7 @@ def find_modality(task: Task) -> str:
 
 def _study_agent(
     agent: str,
-    trials: Sequence[StudyTrial],
+    trials: Sequence[TrialRow],
     early: Sequence[str],
     late: Sequence[str],
     tasks: Mapping[str, Task],
@@ -214,9 +210,9 @@ def _study_agent(
 ) -> CutoffResult | None:
     samples: dict[str, list[float]] = {}
     for trial in trials:
-        value = measure_outcome(trial.outcome, measure)
-        if trial.outcome.task in tasks and value is not None:
-            samples.setdefault(trial.outcome.task, []).append(value)
+        value = measure_trial(trial, measure)
+        if trial.task in tasks and value is not None:
+            samples.setdefault(trial.task, []).append(value)
     before, after = ({name: samples[name] for name in side if name in samples} for side in (early, late))
     if not before or not after:
         return None

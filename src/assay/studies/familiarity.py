@@ -24,12 +24,13 @@ from assay.core.table import Column, Table
 from assay.core.text import plural
 from assay.models import MAIN, Message, Models, ModelSettings, Prices, Sampling, Usage
 from assay.records import RunFolder
-from assay.results.comparison import Measure, measure_outcome
+from assay.results.estimate import estimate_mean, t_probability
+from assay.results.frame import TrialRow
 from assay.results.inference import Interval
-from assay.results.statistics import estimate_mean, t_probability
-from assay.studies.paired import PairedDifference, compare_arms
+from assay.results.measures import Measure, measure_trial
+from assay.results.paired import PairedDifference, compare_arms
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
-from assay.studies.trials import StudyTrial, group_by_agent, read_study_trials
+from assay.studies.trials import group_by_agent, read_study_trials
 from assay.tasks import Task
 
 Kind = Literal["original", "obfuscated", "post"]
@@ -402,20 +403,20 @@ def task_familiarity(documents: Iterable[Familiarity]) -> dict[str, float]:
 
 
 def correlate_trials(
-    familiarity: Mapping[str, float], trials: Sequence[StudyTrial], measure: Measure
+    familiarity: Mapping[str, float], trials: Sequence[TrialRow], measure: Measure
 ) -> tuple[list[AgentCorrelation], list[str]]:
     """Return the correlation for each agent, and the tasks that do not define the measure."""
     undefined: dict[str, None] = {}
     agents = []
     for agent, own in group_by_agent(trials).items():
         values: dict[str, list[float]] = {}
-        for outcome in (trial.outcome for trial in own):
-            unknown = measure == "normalized" and outcome.sample_score is None
-            value = None if unknown else measure_outcome(outcome, measure)
+        for trial in own:
+            unknown = measure == "normalized" and trial.sample_score is None
+            value = None if unknown else measure_trial(trial, measure)
             if value is None:
-                undefined[outcome.task] = None
-            elif outcome.task in familiarity:
-                values.setdefault(outcome.task, []).append(value)
+                undefined[trial.task] = None
+            elif trial.task in familiarity:
+                values.setdefault(trial.task, []).append(value)
         points = tuple(
             TaskPoint(task, familiarity[task], fmean(measured))
             for task, measured in values.items()

@@ -9,19 +9,14 @@ from dataclasses import replace
 
 from assay.core.errors import UsageError
 from assay.records import TrialFile
-from assay.results.comparison import RATES, Measure, measure_outcome
-from assay.results.outcome import Outcome
+from assay.results.frame import TrialRow
+from assay.results.measures import RATES, Measure, measure_trial
+from assay.results.paired import PairedDifference, compare_arms
 from assay.runs.plan import Plan
-from assay.studies.paired import (
-    PairedDifference,
-    compare_arms,
-    describe_difference,
-    draw_differences,
-    make_difference_tables,
-)
+from assay.studies.paired import describe_difference, draw_differences, make_difference_tables
 from assay.studies.paper_figures import load_paper_figures
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
-from assay.studies.trials import StudyTrial, find_rules, group_by_agent, read_study_trials
+from assay.studies.trials import find_rules, group_by_agent, read_study_trials, record_of
 
 ARMS = ("plain", "obfuscated")
 
@@ -60,7 +55,7 @@ def run(source: StudyInput, settings: ObfuscationSettings) -> StudyResult:
 
 
 def compare_descriptions(
-    trials: Sequence[StudyTrial], measure: Measure
+    trials: Sequence[TrialRow], measure: Measure
 ) -> tuple[list[tuple[str, PairedDifference]], list[str]]:
     """Return the difference of each agent, and the tasks that do not define the measure.
 
@@ -68,9 +63,9 @@ def compare_descriptions(
     """
     agents, excluded = [], dict[str, None]()
     for agent, own in group_by_agent(trials).items():
-        arms: list[dict[tuple[str, int], Outcome]] = [{}, {}]
+        arms: list[dict[tuple[str, int], TrialRow]] = [{}, {}]
         for trial in own:
-            arms[trial.file.describe != "plain"][trial.outcome.task, trial.outcome.seed] = trial.outcome
+            arms[record_of(trial).file.describe != "plain"][trial.task, trial.seed] = trial
         if not all(arms):
             missing = ARMS[0] if not arms[0] else ARMS[1]
             raise UsageError(f"{agent} has no finished trial with {missing} descriptions")
@@ -83,7 +78,7 @@ def compare_descriptions(
 
 
 def _values(
-    arms: Sequence[dict[tuple[str, int], Outcome]], measure: Measure, excluded: dict[str, None]
+    arms: Sequence[dict[tuple[str, int], TrialRow]], measure: Measure, excluded: dict[str, None]
 ) -> list[dict[tuple[str, int], float]]:
     if measure == "wins":
         shared = [key for key in arms[0] if key in arms[1]]
@@ -92,14 +87,14 @@ def _values(
     values: list[dict[tuple[str, int], float]] = [{}, {}]
     for arm, outcomes in enumerate(arms):
         for key, outcome in outcomes.items():
-            if (value := measure_outcome(outcome, measure)) is None:
+            if (value := measure_trial(outcome, measure)) is None:
                 excluded[key[0]] = None
             else:
                 values[arm][key] = value
     return [{key: value for key, value in arm.items() if key[0] not in excluded} for arm in values]
 
 
-def _win(first: Outcome, second: Outcome) -> float:
+def _win(first: TrialRow, second: TrialRow) -> float:
     """Return 1 if the first trial scored better, 0 if the second did, and a half for a tie; no score is worst."""
     sign = -1 if first.direction == "lower" else 1
     scores = [float("-inf") if arm.score is None else sign * arm.score for arm in (first, second)]

@@ -28,17 +28,18 @@ from assay.lab.host import gpu_numbers
 from assay.lab.host.memory import machine_memory
 from assay.records import TrialFile
 from assay.results import inference
-from assay.results.comparison import RATES, Measure, measure_outcome
 from assay.results.curves import compute_curve, compute_interval
+from assay.results.frame import RuleSet, TrialRow
 from assay.results.inference import Interval, Sample
-from assay.results.outcome import RuleSet
+from assay.results.measures import RATES, Measure, measure_trial
+from assay.results.paired import PairedDifference, compare_arms
 from assay.results.progress import Axis, ProgressRow, reach, read_progress
 from assay.runs.plan import Plan
 from assay.runs.trial import task_of
-from assay.studies.paired import PairedDifference, compare_arms, describe_difference, make_difference_tables
+from assay.studies.paired import describe_difference, make_difference_tables
 from assay.studies.paper_figures import load_paper_figures
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, format_range, option
-from assay.studies.trials import StudyTrial, find_rules, group_by_agent, read_study_trials
+from assay.studies.trials import find_rules, group_by_agent, read_study_trials, record_of
 from assay.tasks.model import Resources
 
 Factor = Axis | Literal["attempts", "cores", "memory", "gpus"]
@@ -198,7 +199,7 @@ def run(source: StudyInput, settings: ScalingSettings) -> StudyResult:
     return StudyResult(sentences, tables, [_draw(scaling, settings)])
 
 
-def study_scaling(trials: Sequence[StudyTrial], settings: ScalingSettings, home: Home) -> Scaling:
+def study_scaling(trials: Sequence[TrialRow], settings: ScalingSettings, home: Home) -> Scaling:
     """Return the curves of the agents of some trials."""
     excluded: dict[str, str] = {}
     curves: list[ScalingCurve] = []
@@ -332,17 +333,17 @@ def compute_budget_curve(
 
 
 def _read_progress(
-    trials: Sequence[StudyTrial], measure: Measure, home: Home, excluded: dict[str, str]
+    trials: Sequence[TrialRow], measure: Measure, home: Home, excluded: dict[str, str]
 ) -> list[tuple[ProgressRow, ...]]:
     """Grade what trials had at every step; tasks for which that is impossible are excluded with the reason."""
     progress = []
     with stage("grading submissions of every step", len(trials)) as advance:
         for trial in trials:
-            task = task_of(trial.file)
+            task = task_of(record_of(trial).file)
             if task.timed:
                 excluded[task.id] = "its steps cannot be graded afterwards, because it measures time"
             else:
-                rows = read_progress(trial.folder, task, home, replace(trial.outcome, agent=trial.agent))
+                rows = read_progress(record_of(trial).folder, task, home, trial)
                 if any(row.value(measure) is None for row in rows):
                     excluded[task.id] = f"it does not define {measure}"
                 progress.append(rows)
@@ -361,12 +362,12 @@ def _default_levels(end: float, *, whole: bool) -> list[float]:
 
 
 def _curve_over_attempts(
-    agent: str, trials: Sequence[StudyTrial], settings: ScalingSettings, excluded: dict[str, str]
+    agent: str, trials: Sequence[TrialRow], settings: ScalingSettings, excluded: dict[str, str]
 ) -> Iterator[ScalingCurve]:
     sample = _measured_sample(trials, settings.measure, excluded)
     if not sample:
         return
-    kept = [trial.outcome for trial in trials if trial.outcome.task in sample]
+    kept = [trial for trial in trials if trial.task in sample]
     hours = fmean(outcome.elapsed for outcome in kept) / 3600
     dollars = _mean_cost([outcome.cost for outcome in kept])
     points = []
@@ -392,12 +393,12 @@ def _curve_over_attempts(
 
 
 def _curve_over_sweep(
-    agent: str, trials: Sequence[StudyTrial], settings: ScalingSettings, excluded: dict[str, str]
+    agent: str, trials: Sequence[TrialRow], settings: ScalingSettings, excluded: dict[str, str]
 ) -> Iterator[ScalingCurve]:
     factor, measure, levels = settings.over, settings.measure, settings.amounts
-    by_level: dict[int, list[StudyTrial]] = {}
-    for trial in sorted(trials, key=lambda trial: int(getattr(trial.file.resources, factor))):
-        level = getattr(trial.file.resources, factor)
+    by_level: dict[int, list[TrialRow]] = {}
+    for trial in sorted(trials, key=lambda trial: int(getattr(record_of(trial).file.resources, factor))):
+        level = getattr(record_of(trial).file.resources, factor)
         if not levels or level in levels:
             by_level.setdefault(level, []).append(trial)
     if len(by_level) < 2:
@@ -409,9 +410,9 @@ def _curve_over_sweep(
     points = []
     values: dict[int, dict[tuple[str, int], float]] = {}
     for level, sample in samples.items():
-        kept = [trial.outcome for trial in by_level[level] if trial.outcome.task in tasks]
+        kept = [trial for trial in by_level[level] if trial.task in tasks]
         chosen = {task: sample[task] for task in tasks}
-        measured = ((outcome.task, outcome.seed, measure_outcome(outcome, measure)) for outcome in kept)
+        measured = ((outcome.task, outcome.seed, measure_trial(outcome, measure)) for outcome in kept)
         values[level] = {(task, seed): value for task, seed, value in measured if value is not None}
         points.append(
             ScalingPoint(
@@ -436,9 +437,9 @@ def _curve_over_sweep(
 # Helpers
 
 
-def _measured_sample(trials: Sequence[StudyTrial], measure: Measure, excluded: dict[str, str]) -> Sample:
+def _measured_sample(trials: Sequence[TrialRow], measure: Measure, excluded: dict[str, str]) -> Sample:
     """Return the values by task, without tasks that do not define the measure."""
-    values = [(trial.outcome.task, measure_outcome(trial.outcome, measure)) for trial in trials]
+    values = [(trial.task, measure_trial(trial, measure)) for trial in trials]
     undefined = {task for task, value in values if value is None}
     excluded |= dict.fromkeys(undefined, f"it does not define {measure}")
     sample: dict[str, list[float]] = {}

@@ -33,7 +33,7 @@ from assay.lab.snapshots import load_snapshot
 from assay.records import RunFolder, TrialFolder, read_events
 from assay.records.content_store import ContentStore
 from assay.records.events import CallStarted, SnapshotTaken, WriteRequest
-from assay.results.collect import load_tasks
+from assay.results.frame import make_registry
 from assay.studies.study import CodePair, Study, StudyInput, StudyResult, StudySettings, option
 from assay.studies.trials import find_task
 from assay.tasks import Task
@@ -407,9 +407,10 @@ def read_trial(trial: TrialFolder, given_runs: frozenset[int] = frozenset()) -> 
 
 def read_panels(run: RunFolder) -> list[CodeSample]:
     """Return the reference solutions of the tasks of a run, and their starters: a file each."""
-    tasks = load_tasks([trial.file for trial in run.trials()])
-    sources = []
-    for name, task in sorted(tasks.items()):
+    files = [trial.file for trial in run.trials()]
+    registry, sources = make_registry(files), []
+    for name in sorted({file.task for file in files}):
+        task = registry.recorded_task(name)
         panel = task.path("panel.py")
         if panel.is_file():
             sources.append(CodeSample(f"{name}/panel.py", "panel", panel.read_text("utf-8"), kind="reference panel"))

@@ -1,60 +1,49 @@
 """What studies share: the finished trials of runs, and the name of each agent without what a study varies."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from assay.core.errors import UsageError
-from assay.records import RunFolder, TrialFile, TrialFolder, label_trials
-from assay.results.collect import collect_summaries
-from assay.results.outcome import Outcome, RuleSet
-from assay.results.statistics import group_by
+from assay.records import RunFolder, TrialFile, TrialSummary, label_trials
+from assay.results.frame import RuleSet, TrialRow, group_by, read_frame
 from assay.runs.trial import task_of
 from assay.tasks import Task
 
 
-@dataclass(frozen=True)
-class StudyTrial:
-    """A finished trial. `agent` is the same for trials that differ only in what the study varies."""
-
-    folder: TrialFolder
-    file: TrialFile
-    outcome: Outcome
-    agent: str
-
-
 def read_study_trials(
     runs: Sequence[RunFolder], drop_factor: Callable[[TrialFile], TrialFile] = lambda file: file
-) -> list[StudyTrial]:
+) -> list[TrialRow]:
     """Return the finished trials of some runs that count and apply to their task.
 
-    `drop_factor` returns a plan with what the study varies set to one value.
+    `drop_factor` returns a plan with what the study varies set to one value, so that trials that differ only in it have
+    the same agent.
     """
-    finished = [
-        (summary, outcome)
-        for summary, outcome in collect_summaries(*runs)
-        if outcome.counts and not outcome.pending and not outcome.inapplicable
-    ]
-    if not finished:
+    rows = [row for row in read_frame(*runs) if row.counts and not row.pending and not row.inapplicable]
+    if not rows:
         raise UsageError("There is no finished trial to study")
-    agents = label_trials([drop_factor(summary.file) for summary, _ in finished])
-    trials = [
-        StudyTrial(summary.folder, summary.file, outcome, agent)
-        for (summary, outcome), agent in zip(finished, agents, strict=True)
-    ]
+    agents = label_trials([drop_factor(record_of(row).file) for row in rows])
+    trials = [replace(row, agent=agent) for row, agent in zip(rows, agents, strict=True)]
     find_rules(trials)
     return trials
 
 
-def find_rules(trials: Iterable[StudyTrial]) -> RuleSet:
+def record_of(row: TrialRow) -> TrialSummary:
+    """Return the record of a trial."""
+    if row.record is None:
+        raise UsageError(f"{row.trial or row.task} has no record here, so it cannot be studied")
+    return row.record
+
+
+def find_rules(trials: Iterable[TrialRow]) -> RuleSet:
     """Return the rules that all trials were graded by; grades of different rules are never aggregated."""
-    rules = sorted({trial.outcome.rules for trial in trials})
+    rules = sorted({trial.rules for trial in trials})
     if len(rules) > 1:
         names = "; ".join(map(str, rules))
         raise UsageError(f"These trials are of different suites, editions or variants: {names}. Study them separately")
     return rules[0]
 
 
-def group_by_agent(trials: Iterable[StudyTrial]) -> dict[str, list[StudyTrial]]:
+def group_by_agent(trials: Iterable[TrialRow]) -> dict[str, list[TrialRow]]:
     """Return the trials of each agent."""
     return {own[0].agent: own for own in group_by(list(trials), lambda trial: trial.agent)}
 

@@ -30,9 +30,8 @@ from assay.records.events import (
     Submitted,
     WriteRequest,
 )
+from assay.results.frame import TrialRow, group_by
 from assay.results.inference import Interval, mean_over_tasks, rate_interval
-from assay.results.outcome import Outcome
-from assay.results.statistics import group_by
 from assay.studies.submission_origin import MAX_SIZE as _MAX_SIZE
 from assay.studies.submission_origin import check_claim, check_evaluation_code, check_origin
 from assay.studies.trials import find_task
@@ -129,7 +128,7 @@ class StrictRate:
     strict_interval: Interval
 
 
-def compute_strict_rates(outcomes: Iterable[Outcome], flagged: Collection[str]) -> list[StrictRate]:
+def compute_strict_rates(outcomes: Iterable[TrialRow], flagged: Collection[str]) -> list[StrictRate]:
     """Return both rates of every agent whose tasks define success; `flagged` has the ids of trials with findings."""
     rates = []
     judged = [outcome for outcome in outcomes if outcome.counts and outcome.success is not None]

@@ -13,7 +13,7 @@ from assay.core.table import Column, Table
 from assay.core.text import plural
 from assay.models import MAIN, Models, Prices
 from assay.records import TrialFolder
-from assay.results.collect import collect_outcomes
+from assay.results.frame import read_frame
 from assay.runs.plan_config import check_model_settings
 from assay.studies.judge import Judgements, add_judge_rules, judge_trials
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
@@ -58,7 +58,7 @@ def run(source: StudyInput, settings: ViolationSettings) -> StudyResult:
     flagged = {trial for trial, listed in findings.items() if listed}
     sentences = [f"{len(flagged)} of {plural(len(findings), 'trial')} with findings"]
     tables = [_make_finding_table(findings)]
-    tables.append(make_rate_table(compute_strict_rates(collect_outcomes(*source.runs), flagged)))
+    tables.append(make_rate_table(compute_strict_rates(read_frame(*source.runs), flagged)))
     if settings.labels:
         labels: Mapping[str, Collection[str]] = read_labels(settings.labels)
         tables.append(_make_precision_table(findings, add_judge_rules(labels) if judgements else labels))
