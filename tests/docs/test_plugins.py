@@ -35,7 +35,7 @@ def build_wheel(project: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_an_installed_package_brings_a_suite_a_metric_an_agent_and_a_study(
+def test_an_installed_package_brings_a_suite_a_metric_an_agent_a_study_and_a_check(
     home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blocks = list(BLOCK.finditer(PAGE))
@@ -60,6 +60,7 @@ def test_an_installed_package_brings_a_suite_a_metric_an_agent_and_a_study(
     grade = next(tmp_path.glob("runs/weights/trials/*/grade.json")).read_text()
     assert re.search(r'"score": ?0\.5\b', grade)  # 1 is within one of 0 and 2, not of 3 and 9
     assert "1 attempts" in printed["study"].stdout
+    assert "4 answers" in printed["audit"].stdout
 
 
 def test_every_kind_of_plugin_is_documented() -> None:

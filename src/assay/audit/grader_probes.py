@@ -5,7 +5,6 @@ labels that do not exist must cost something; predicting nothing must not pay.
 """
 
 import math
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,8 +19,10 @@ from assay.audit.subject import Subject, read_submission_text
 from assay.core.home import Home
 from assay.data.store import Prepared
 from assay.grading.grade import grade_submission
+from assay.grading.metrics import MetricFunction, find_metric
+from assay.grading.metrics.classification import log_loss, quadratic_weighted_kappa
 from assay.tasks import Task
-from assay.tasks.rules import Column, expand_columns
+from assay.tasks.rules import Column
 
 CHECK = "grader"
 
@@ -30,8 +31,6 @@ _TOLERANCE = 2e-5
 _FAR = 100_000.0
 _PAIRS = 5
 _MISSING = ("", "NA", "N/A", "nan", "NaN", "null", "NULL", "None", "n/a", "<NA>")
-_RANKED = ("roc_auc", "spearman", "weighted_roc_auc", "jigsaw_bias_auc", "lrap", "kendall")
-_ERRORS = ("rmse", "mae", "rmsle", "mcrmse")
 _KAGGLE_EPSILON = 1e-15
 
 
@@ -54,6 +53,11 @@ class Grader:
     def task(self) -> Task:
         """The task under the rules of its edition."""
         return self.prepared.task
+
+    @cached_property
+    def metric(self) -> MetricFunction:
+        """The metric and its facts."""
+        return find_metric(self.task)
 
     @cached_property
     def targets(self) -> list[str]:
@@ -94,6 +98,28 @@ ProbeResult = tuple[Severity, str, tuple[str, ...]] | None
 """What is wrong, and how that was seen; None if nothing is."""
 
 
+@dataclass(frozen=True)
+class Probe:
+    """A changed copy of the answers to grade, for the metrics that it `applies` to."""
+
+    name: str
+    run: Callable[[Grader], ProbeResult]
+    applies: Callable[[MetricFunction], bool]
+
+
+PROBES: list[Probe] = []
+
+
+def _probe(
+    name: str, applies: Callable[[MetricFunction], bool] = lambda metric: True
+) -> Callable[[Callable[[Grader], ProbeResult]], Callable[[Grader], ProbeResult]]:
+    def add(run: Callable[[Grader], ProbeResult]) -> Callable[[Grader], ProbeResult]:
+        PROBES.append(Probe(name, run, applies))
+        return run
+
+    return add
+
+
 def check_grader(subject: Subject, home: Home) -> list[AuditFinding]:
     """Grade changed copies of the answers."""
     if subject.key is None or subject.prepared is None:
@@ -109,15 +135,16 @@ def check_grader(subject: Subject, home: Home) -> list[AuditFinding]:
         return [AuditFinding(CHECK, "skipped", "the answers themselves are refused; see the checks")]
     computed_on = f"changed copies of {len(perfect):,} answers, which score {grader.base:g}"
     findings = [
-        AuditFinding(f"{CHECK}: {name}", *result, computed_on)
-        for name, probe in PROBES.items()
-        if (result := probe(grader))
+        AuditFinding(f"{CHECK}: {probe.name}", *result, computed_on)
+        for probe in PROBES
+        if probe.applies(grader.metric) and (result := probe.run(grader))
     ]
     if findings:
         return findings
     return [AuditFinding(CHECK, "none", f"{len(PROBES)} probes, nothing unexpected", (), computed_on)]
 
 
+@_probe("rows by position")
 def _probe_order(grader: Grader) -> ProbeResult:
     """Shuffle the rows; rows with the same id stay in their order, by which some tasks pair them."""
     perfect = grader.perfect
@@ -135,6 +162,7 @@ def _probe_order(grader: Grader) -> ProbeResult:
     return "medium", f"rows are matched by position: {text}", ()
 
 
+@_probe("columns by position")
 def _probe_columns(grader: Grader) -> ProbeResult:
     if len(grader.targets) < 2:
         return None
@@ -149,6 +177,7 @@ def _probe_columns(grader: Grader) -> ProbeResult:
     )
 
 
+@_probe("ids not compared")
 def _probe_ids(grader: Grader) -> ProbeResult:
     """Rename all ids, in the same alphabetical and numerical order, so that sorting by id changes nothing."""
     if not grader.id or (not grader.task.submission.by_id and grader.id not in grader.perfect):
@@ -164,6 +193,7 @@ def _probe_ids(grader: Grader) -> ProbeResult:
     )
 
 
+@_probe("partial submissions")
 def _probe_part(grader: Grader) -> ProbeResult:
     if len(grader.perfect) < 4:
         return None
@@ -174,11 +204,13 @@ def _probe_part(grader: Grader) -> ProbeResult:
     return "medium", text, ("a submission can leave out the rows that it is unsure of",)
 
 
+@_probe("repeated rows")
 def _probe_repeated(grader: Grader) -> ProbeResult:
     score = grader.score(pd.concat([grader.perfect, grader.perfect.iloc[:1]]))
     return None if score is None else ("low", "a submission may repeat a row", (f"score {score:g}",))
 
 
+@_probe("replaced rows")
 def _probe_replaced(grader: Grader) -> ProbeResult:
     """Put a second copy of one row in place of another row, for a few pairs of rows."""
     if len(grader.perfect) < 5 or not grader.id or grader.task.submission.ids == "subset":
@@ -194,9 +226,8 @@ def _probe_replaced(grader: Grader) -> ProbeResult:
     return None
 
 
+@_probe("thresholded predictions", lambda metric: metric.depends_on == "order")
 def _probe_scale(grader: Grader) -> ProbeResult:
-    if not any(word in grader.task.metric.name for word in _RANKED):
-        return None
     numbers = grader.numbers()
     if numbers is None or grader.base is None:
         return None
@@ -211,8 +242,9 @@ def _probe_scale(grader: Grader) -> ProbeResult:
     )
 
 
+@_probe("unknown labels", lambda metric: metric.depends_on == "sets")
 def _probe_unknown(grader: Grader) -> ProbeResult:
-    if "f1" not in grader.task.metric.name or not _holds_words(grader):
+    if not _holds_words(grader):
         return None
     score = grader.score(grader.set_targets(lambda column: column + " 99999999"))
     if score is None or grader.base is None or grader.base - score > 0.01:
@@ -220,11 +252,9 @@ def _probe_unknown(grader: Grader) -> ProbeResult:
     return "medium", f"labels that do not exist are free: added to every answer they cost nothing (score {score:g})", ()
 
 
+@_probe("predicting nothing", lambda metric: metric.depends_on in ("sets", "rankings", "objects"))
 def _probe_nothing(grader: Grader) -> ProbeResult:
     """Predict nothing at all, except in one row."""
-    name = grader.task.metric.name
-    if not ("f1" in name or "map" in name) or "macro" in name or grader.task.metric.direction != "higher":
-        return None
     if not all(grader.rule(target).type == "text" for target in grader.targets):
         return None
     for nothing in _ways_to_say_nothing(grader):
@@ -237,6 +267,7 @@ def _probe_nothing(grader: Grader) -> ProbeResult:
     return None
 
 
+@_probe("empty masks")
 def _probe_empty_masks(grader: Grader) -> ProbeResult:
     codecs = [grader.rule(target).codec for target in grader.targets]
     if not codecs or any(codec is None or codec.name != "mask" for codec in codecs):
@@ -249,38 +280,37 @@ def _probe_empty_masks(grader: Grader) -> ProbeResult:
     return "medium", f"empty masks score {score:g}, though only {share:.1%} of the true masks are empty", ()
 
 
+@_probe("infinite score")
 def _probe_finite(grader: Grader) -> ProbeResult:
     if grader.base is not None and math.isfinite(grader.base):
         return None
     return "medium", f"the answers have no finite score: {grader.base}", ("one perfect part decides the whole score",)
 
 
+@_probe("best score", lambda metric: math.isfinite(metric.best))
 def _probe_best(grader: Grader) -> ProbeResult:
-    metric = grader.task.metric
-    if (
-        metric.name in ("laplace_log_likelihood", "grouped_log_mae")
-        or grader.base is None
-        or not math.isfinite(grader.base)
-    ):
+    best = grader.metric.best
+    if grader.base is None or not math.isfinite(grader.base):
         return None
-    best = 1.0 if metric.direction == "higher" else 0.0
     if abs(grader.base - best) < 1e-3:
         return None
     return "low", f"the answers score {grader.base:g}, and {best:g} is out of reach", ()
 
 
+@_probe("row sums", lambda metric: metric is log_loss)
 def _probe_row_sums(grader: Grader) -> ProbeResult:
     numbers = grader.numbers()
-    if grader.task.metric.name != "log_loss" or len(grader.targets) < 3 or numbers is None:
+    if len(grader.targets) < 3 or numbers is None:
         return None
     score = grader.score(grader.perfect.assign(**{name: 0.5 * numbers[name] for name in grader.targets}))
     return ("low", "rows of probabilities that do not add up to 1 are refused", ()) if score is None else None
 
 
+@_probe("clipping", lambda metric: metric is log_loss)
 def _probe_clipping(grader: Grader) -> ProbeResult:
     """Miss one row with certainty; Kaggle keeps probabilities 1e-15 away from 0."""
     numbers = grader.numbers()
-    if grader.task.metric.name != "log_loss" or numbers is None:
+    if numbers is None:
         return None
     missed = numbers.astype(float)
     row = missed.iloc[0].to_numpy()
@@ -294,9 +324,10 @@ def _probe_clipping(grader: Grader) -> ProbeResult:
     return "low", f"a certain miss costs {cost:.1f}; with Kaggle's limit of 1e-15 it costs {expected:.1f}", ()
 
 
+@_probe("range", lambda metric: metric.depends_on == "values" and metric.direction == "lower")
 def _probe_range(grader: Grader) -> ProbeResult:
     numbers = grader.numbers()
-    if not any(word in grader.task.metric.name for word in _ERRORS) or numbers is None or len(grader.targets) > 1:
+    if numbers is None or len(grader.targets) > 1:
         return None
     target = grader.targets[0]
     changed = numbers[target].astype(float)
@@ -305,6 +336,7 @@ def _probe_range(grader: Grader) -> ProbeResult:
     return ("low", "one number outside of the range makes a submission invalid", ()) if score is None else None
 
 
+@_probe("missing words")
 def _probe_missing_words(grader: Grader) -> ProbeResult:
     if not all(grader.rule(target).type == "text" for target in grader.targets) or grader.base is None:
         return None
@@ -318,6 +350,7 @@ def _probe_missing_words(grader: Grader) -> ProbeResult:
     return "low", f"words such as NA, null and nan count as equal, or were lost: {cells:,} answers", ()
 
 
+@_probe("leading zeros")
 def _probe_zeros(grader: Grader) -> ProbeResult:
     """Compare the form of the sample's tokens with that of the answers'."""
     sample = _read_sample(grader)
@@ -343,6 +376,7 @@ def _probe_zeros(grader: Grader) -> ProbeResult:
     return None
 
 
+@_probe("sample columns")
 def _probe_sample_columns(grader: Grader) -> ProbeResult:
     sample = _read_sample(grader)
     if sample is None:
@@ -357,6 +391,7 @@ def _probe_sample_columns(grader: Grader) -> ProbeResult:
     )
 
 
+@_probe("sample submission")
 def _probe_sample(grader: Grader) -> ProbeResult:
     rules = grader.task.rules.get(grader.prepared.edition)
     sample = _read_sample(grader)
@@ -365,13 +400,13 @@ def _probe_sample(grader: Grader) -> ProbeResult:
     return "low", "the sample submission is refused", ("as published",) if rules and rules.sample_refused else ()
 
 
+@_probe("classes")
 def _probe_classes(grader: Grader) -> ProbeResult:
     """Compare the answers and the sample with the classes of the competition, whatever the edition accepts."""
-    content = tomllib.loads((grader.task.folder / "task.toml").read_text("utf-8"))
-    columns = expand_columns(content["submission"]).get("columns", {})
+    columns = (grader.task.base_submission or grader.task.submission).columns
     sample = _read_sample(grader)
     for target in grader.targets:
-        listed = {str(value) for value in columns.get(target, {}).get("values", ())}
+        listed = {str(value) for value in (columns[target].values if target in columns else None) or ()}
         if not listed:
             continue
         for name, table in (("the answers", grader.perfect), ("the sample submission", sample)):
@@ -383,6 +418,7 @@ def _probe_classes(grader: Grader) -> ProbeResult:
     return None
 
 
+@_probe("small boxes")
 def _probe_small_boxes(grader: Grader) -> ProbeResult:
     """Shrink every box to a quarter of its area, which is no hit by any rule."""
     codecs = [grader.rule(target).codec for target in grader.targets]
@@ -397,10 +433,11 @@ def _probe_small_boxes(grader: Grader) -> ProbeResult:
     return "medium", f"boxes of a quarter of the true area count as found: score {score:g}", ()
 
 
+@_probe("kappa", lambda metric: metric is quadratic_weighted_kappa)
 def _probe_kappa(grader: Grader) -> ProbeResult:
     """Grade answers of three classes, and compare with the weighted kappa by its formula."""
     numbers = grader.numbers()
-    if grader.task.metric.name != "quadratic_weighted_kappa" or numbers is None or grader.id is None:
+    if numbers is None or grader.id is None:
         return None
     target = grader.targets[0]
     grades = sorted(numbers[target].unique())
@@ -420,32 +457,6 @@ def _probe_kappa(grader: Grader) -> ProbeResult:
     if score is None or abs(score - expected) < 1e-3:
         return None
     return "low", f"kappa depends on which grades occur: {score:g} where the formula gives {expected:g}", ()
-
-
-PROBES: dict[str, Callable[[Grader], ProbeResult]] = {
-    "rows by position": _probe_order,
-    "columns by position": _probe_columns,
-    "ids not compared": _probe_ids,
-    "partial submissions": _probe_part,
-    "repeated rows": _probe_repeated,
-    "replaced rows": _probe_replaced,
-    "thresholded predictions": _probe_scale,
-    "unknown labels": _probe_unknown,
-    "predicting nothing": _probe_nothing,
-    "empty masks": _probe_empty_masks,
-    "infinite score": _probe_finite,
-    "best score": _probe_best,
-    "row sums": _probe_row_sums,
-    "clipping": _probe_clipping,
-    "range": _probe_range,
-    "missing words": _probe_missing_words,
-    "leading zeros": _probe_zeros,
-    "sample columns": _probe_sample_columns,
-    "sample submission": _probe_sample,
-    "classes": _probe_classes,
-    "small boxes": _probe_small_boxes,
-    "kappa": _probe_kappa,
-}
 
 
 def _is_close(score: float | None, other: float | None) -> bool:

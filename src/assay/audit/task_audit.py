@@ -5,8 +5,9 @@ Start reading at `audit_task`. Every check is a function that returns at least o
 
 import json
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, astuple, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from assay.audit.subject import Subject
 from assay.audit.task_check import check_task
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
+from assay.core.plugins import Plugins
 from assay.core.progress import Progress
 from assay.data.store import Prepared
 
@@ -39,6 +41,38 @@ MAX_SECONDS = 900.0
 
 Check = Callable[[], list[AuditFinding]]
 """Makes one check of one subject."""
+
+
+DataChecks = Mapping[str, Callable[[Subject], list[AuditFinding]]]
+"""Title of a check -> the function that makes it."""
+
+CHECKS = Plugins[DataChecks]("checks", "checks", lambda value: isinstance(value, Mapping))
+BUILT_IN: DataChecks = {
+    "single predictors": predictors.check_predictors,
+    "duplicate rows": duplicates.check_rows,
+    "near-duplicate texts": duplicates.check_texts,
+    "shared measurements": duplicates.check_values,
+    "duplicate files": image_duplicates.check_files,
+    "near-duplicate images": image_duplicates.check_images,
+    "groups on both sides": groups.check_groups,
+    "gaps in numbering": groups.check_gaps,
+    "order of ids and rows": order.check_order,
+    "timestamps": order.check_times,
+    "metadata of test files": metadata_leaks.check_metadata,
+    "answers in test files": side_files.check_side_files,
+    "test items in training files": references.check_references,
+    "inputs of test rows": references.check_inputs,
+    "unscored labels": references.check_unasked,
+    "headers of text files": references.check_headers,
+    "strings parsed as missing": references.check_lost_words,
+    "columns in the description": preparation.check_described_columns,
+    "empty archives": preparation.check_archives,
+    "lines of text files": preparation.check_lines,
+    "rows per item": preparation.check_dropped,
+    "test period": preparation.check_period,
+    "sizes of train and test": split_rule.check_share,
+    "split can be rebuilt": split_rule.check_rebuild,
+}
 
 
 @dataclass(frozen=True)
@@ -120,32 +154,8 @@ def audit_folder(
 
 
 def _data_checks(subject: Subject) -> dict[str, Check]:
-    return {
-        "single predictors": lambda: predictors.check_predictors(subject),
-        "duplicate rows": lambda: duplicates.check_rows(subject),
-        "near-duplicate texts": lambda: duplicates.check_texts(subject),
-        "shared measurements": lambda: duplicates.check_values(subject),
-        "duplicate files": lambda: image_duplicates.check_files(subject),
-        "near-duplicate images": lambda: image_duplicates.check_images(subject),
-        "groups on both sides": lambda: groups.check_groups(subject),
-        "gaps in numbering": lambda: groups.check_gaps(subject),
-        "order of ids and rows": lambda: order.check_order(subject),
-        "timestamps": lambda: order.check_times(subject),
-        "metadata of test files": lambda: metadata_leaks.check_metadata(subject),
-        "answers in test files": lambda: side_files.check_side_files(subject),
-        "test items in training files": lambda: references.check_references(subject),
-        "inputs of test rows": lambda: references.check_inputs(subject),
-        "unscored labels": lambda: references.check_unasked(subject),
-        "headers of text files": lambda: references.check_headers(subject),
-        "strings parsed as missing": lambda: references.check_lost_words(subject),
-        "columns in the description": lambda: preparation.check_described_columns(subject),
-        "empty archives": lambda: preparation.check_archives(subject),
-        "lines of text files": lambda: preparation.check_lines(subject),
-        "rows per item": lambda: preparation.check_dropped(subject),
-        "test period": lambda: preparation.check_period(subject),
-        "sizes of train and test": lambda: split_rule.check_share(subject),
-        "split can be rebuilt": lambda: split_rule.check_rebuild(subject),
-    }
+    registered = [CHECKS.load(name) for name in CHECKS.names()]
+    return {title: partial(check, subject) for checks in registered for title, check in checks.items()}
 
 
 def _run(

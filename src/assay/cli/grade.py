@@ -197,7 +197,7 @@ def _print_nodes(trial: "TrialFolder", json_: bool) -> None:
     from assay.records import read_events
     from assay.records.search import read_journal
     from assay.results.progress import read_progress
-    from assay.runs.trial import task_of
+    from assay.tasks.registry import task_of
 
     task = task_of(trial.file)
     journal = read_journal(read_events(trial.events), task.metric.direction)
@@ -230,7 +230,7 @@ def _print_nodes(trial: "TrialFolder", json_: bool) -> None:
 
 def _print_steps(trial: "TrialFolder", json_: bool) -> None:
     from assay.results.progress import read_progress
-    from assay.runs.trial import task_of
+    from assay.tasks.registry import task_of
 
     columns = (
         Column("step", kind="integer"),

@@ -10,7 +10,7 @@ from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.records import RunFolder, TrialFolder
 from assay.runs.hashes import check_agent, current_versions, hash_inputs
-from assay.runs.trial import task_of
+from assay.tasks.registry import task_of
 
 
 def rerun(run: RunFolder, trial: TrialFolder, home: Home) -> TrialFolder:

@@ -44,7 +44,8 @@ from assay.runs.descriptions import description_of
 from assay.runs.hashes import check_agent
 from assay.runs.job import PREEMPTED, JobKind, Taken
 from assay.runs.trial_setup import find_format_problem, lab_setup, open_models, write_starting_files
-from assay.tasks import Registry, Task
+from assay.tasks import Task
+from assay.tasks.registry import task_of
 
 GRACE_SECONDS = 10.0
 """How long an agent may run past its time limit before it is cancelled: the workbench ends it earlier."""
@@ -94,12 +95,6 @@ def grade_trial(
 
 JOB_KINDS: Mapping[JobKind, Callable[..., None]] = {"run": run_trial, "grade": grade_trial}
 """What a worker process can do with a trial."""
-
-
-def task_of(file: TrialFile) -> Task:
-    """Return the task of a trial, with the rules of its edition."""
-    task = Registry([Path(file.tasks_folder)] if file.tasks_folder else ()).recorded_task(file.task)
-    return task.in_edition(file.edition)
 
 
 @dataclass(frozen=True)

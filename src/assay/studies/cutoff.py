@@ -23,11 +23,11 @@ from assay.results.frame import TrialRow
 from assay.results.inference import Interval, Sample
 from assay.results.measures import RATES, Measure, measure_trial
 from assay.results.paired import PairedDifference, compare_arms
-from assay.runs.trial import task_of
 from assay.studies.paired import describe_difference, draw_differences, make_difference_tables
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, format_range, option
 from assay.studies.trials import find_rules, group_by_agent, read_study_trials, record_of
 from assay.tasks import Task
+from assay.tasks.registry import task_of
 
 _MISSING = 1.0
 """Distance where one of two tasks does not say how large it is, or how many teams it had: a factor of ten."""

@@ -35,12 +35,12 @@ from assay.results.measures import RATES, Measure, measure_trial
 from assay.results.paired import PairedDifference, compare_arms
 from assay.results.progress import Axis, ProgressRow, reach, read_progress
 from assay.runs.plan import Plan
-from assay.runs.trial import task_of
 from assay.studies.paired import describe_difference, make_difference_tables
 from assay.studies.paper_figures import load_paper_figures
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, format_range, option
 from assay.studies.trials import find_rules, group_by_agent, read_study_trials, record_of
 from assay.tasks.model import Resources
+from assay.tasks.registry import task_of
 
 Factor = Axis | Literal["attempts", "cores", "memory", "gpus"]
 SWEPT: tuple[Factor, ...] = ("cores", "memory", "gpus")

@@ -6,8 +6,8 @@ from dataclasses import replace
 from assay.core.errors import UsageError
 from assay.records import RunFolder, TrialFile, TrialSummary, label_trials
 from assay.results.frame import RuleSet, TrialRow, group_by, read_frame
-from assay.runs.trial import task_of
 from assay.tasks import Task
+from assay.tasks.registry import task_of
 
 
 def read_study_trials(

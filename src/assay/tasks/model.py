@@ -241,6 +241,9 @@ class Task(TaskFile):
     editions: tuple[str, ...]
     lenient: tuple[str, ...] = ()
     success_as_published: tuple[str, ...] = ()
+    base_submission: Submission | None = Field(
+        default=None, description="the competition's own rules of a submission, where the edition's differ"
+    )
     measured: Measured | None = Field(default=None, description="measured on real data")
     measured_miniature: Measured | None = Field(default=None, description="measured on the miniature synthetic-0")
 
@@ -278,6 +281,7 @@ class Task(TaskFile):
         source = {**self.source.model_dump(exclude_unset=True), **rules.source}
         changes: dict[str, object] = {
             "submission": Submission.model_validate({"lenient": lenient, **submission}),
+            "base_submission": self.base_submission or self.submission,
             "metric": Metric.model_validate(metric),
             "data": Data.model_validate(data),
             "source": Source.model_validate(source),
@@ -354,6 +358,9 @@ class Suite(Model):
     lenient: tuple[str, ...] = Field(default=(), description="editions that parse as the published graders do")
     success_as_published: tuple[str, ...] = Field(
         default=(), description="editions in which an improvement counts as success without being beyond noise"
+    )
+    bare_names: bool = Field(
+        default=False, description="whether published lists and splits name its tasks without the suite"
     )
     tasks: tuple[str, ...]
     splits: dict[str, tuple[str, ...]] = Field(default={})

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
@@ -46,16 +46,17 @@ class Registry:
         return list({task.id: task for name in names for task in self.select(name)}.values())
 
     def names(self, split: str) -> list[str]:
-        """Return the bare task names of a suite, a split (`suite:split`, `split` for `mlebench`), or a file of names.
+        """Return the bare task names of a suite, a split (`suite:split`), or a file of names.
 
-        No task is loaded, so a file may name tasks that do not exist here.
+        A split without a suite is one of a suite with bare names. No task is loaded, so a file may name tasks that do
+        not exist here.
         """
         if split in self.suites:
             return list(self.suites[split][0].tasks)
-        suite, _, name = split.rpartition(":")
-        loaded = self.suites.get(suite or "mlebench")
-        if loaded and name in loaded[0].splits:
-            return list(loaded[0].splits[name])
+        suite_name, _, name = split.rpartition(":")
+        for suite, _ in self.suites.values():
+            if (suite.name == suite_name or (not suite_name and suite.bare_names)) and name in suite.splits:
+                return list(suite.splits[name])
         if Path(split).is_file():
             return [line.rpartition("/")[2] for line in _read_names(Path(split))]
         known = [f"{suite.name}:{name}" for suite, _ in self.suites.values() for name in suite.splits]
@@ -87,8 +88,9 @@ class Registry:
 
     def competition(self, name: str) -> Task:
         """Return the task for a name in a published list, which names competitions without their suite."""
-        published = self.suites.get("mlebench")
-        return self.task(f"mlebench/{name}" if published and name in published[0].tasks else name)
+        suites = (suite for suite, _ in self.suites.values() if suite.bare_names and name in suite.tasks)
+        published = next(suites, None)
+        return self.task(f"{published.name}/{name}" if published else name)
 
     def select(self, name: str) -> list[Task]:
         """Return the tasks of a suite, a split (`suite:split`), a task name, or a file that lists tasks."""
@@ -123,6 +125,25 @@ class Registry:
         near = suggest(name, [*full, *(key.partition("/")[2] for key in full), *self.suites], min_similarity=0.5)
         hint = f"did you mean {near}?" if near else "`assay tasks` lists them"
         raise UsageError(f"no task, suite or split is named {name!r}; {hint}")
+
+
+class PlannedTrial(Protocol):
+    """What a trial's plan says about its task."""
+
+    @property
+    def task(self) -> str: ...
+
+    @property
+    def edition(self) -> str: ...
+
+    @property
+    def tasks_folder(self) -> str | None: ...
+
+
+def task_of(trial: PlannedTrial) -> Task:
+    """Return the task of a trial, with the rules of its edition."""
+    folders = [Path(trial.tasks_folder)] if trial.tasks_folder else []
+    return Registry(folders).recorded_task(trial.task).in_edition(trial.edition)
 
 
 class _Suites(Mapping[str, tuple[Suite, Path]]):

@@ -42,7 +42,7 @@ from assay.records.tape import past_of
 from assay.results.frame import RuleSet, TrialRow, read_frame
 from assay.results.trajectory import read_trajectory
 from assay.runs.descriptions import description_of
-from assay.runs.trial import task_of
+from assay.tasks.registry import task_of
 
 _METRICS = {"success": ("mean", "stderr"), "valid": ("mean",)}
 
