@@ -33,6 +33,7 @@ from assay.core.progress import NoProgress
 from assay.core.quantities import format_size
 from assay.data import prepare
 from assay.data.job import run_synthesize
+from assay.data.store import PrepareOptions
 from assay.tasks import Registry
 
 TIME_GOAL = 2.0
@@ -106,7 +107,7 @@ def prepare_once(name: str, raw: Path, home: Path) -> tuple[float, int]:
     """Prepare from raw data, in this process."""
     task = Registry().task(f"mlebench/{name}")
     start = time.perf_counter()
-    prepare(Home(home), task, "v1", "unverified", progress=NoProgress(), local_copy=raw)
+    prepare(Home(home), task, "v1", "unverified", progress=NoProgress(), options=PrepareOptions(user_copy=raw))
     return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

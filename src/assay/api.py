@@ -15,8 +15,8 @@ from assay.core.progress import NoProgress, Progress, ProgressBars
 from assay.core.quantities import format_duration
 from assay.core.table import Column, Table
 from assay.data import store
-from assay.data.acquire import default_variant
-from assay.data.store import Prepared, choose_variant, load_prepared
+from assay.data.proof import default_variant
+from assay.data.store import Prepared, PrepareOptions, choose_variant, load_prepared
 from assay.grading import grade_submission
 from assay.grading.result import Grade
 from assay.results.frame import Frame, read_frame
@@ -119,7 +119,12 @@ def prepare(
     bars, local = _progress(progress), Path(raw) if raw else None
     return [
         store.prepare(
-            Home.default(), task, edition, variant or default_variant(task, local), progress=bars, local_copy=local
+            Home.default(),
+            task,
+            edition,
+            variant or default_variant(task, local),
+            progress=bars,
+            options=PrepareOptions(user_copy=local),
         )
         for task in tasks(*_require(names, "task"), folder=folder)
     ]

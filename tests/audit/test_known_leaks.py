@@ -16,6 +16,7 @@ from assay.audit.task_audit import audit_task
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
+from assay.data.store import PrepareOptions
 from assay.tasks import Registry
 
 PATH = Registry().suites["mlebench"][1] / "known_leaks.toml"
@@ -45,7 +46,7 @@ def miniatures(shared_folder: Path) -> Home:
 
 def prepare_miniature(home: Home, name: str, edition: str) -> Prepared:
     task = Registry().competition(name)
-    return prepare(home, task, edition, "synthetic-0", keep_raw=True, progress=NoProgress())
+    return prepare(home, task, edition, "synthetic-0", progress=NoProgress(), options=PrepareOptions(keep_raw=True))
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ def main(home: Home, calls: list[dict]) -> None:
         source = Kaggle(competition=call["competition"], md5=call.get("md5"))
         try:
             raw_data = kaggle.fetch(
-                home, source, local_copy=None, unverified=call.get("unverified", False), progress=PrintedProgress()
+                home, source, user_copy=None, unverified=call.get("unverified", False), progress=PrintedProgress()
             )
         except AssayError as error:
             print_line(error=str(error))

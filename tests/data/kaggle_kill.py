@@ -25,7 +25,7 @@ def main(home: Home, archive: Path) -> None:
     source = Kaggle(competition="toy", md5=hashlib.md5(archive.read_bytes()).hexdigest())
 
     def get() -> RawData:
-        return kaggle.fetch(home, source, local_copy=archive, unverified=False, progress=NoProgress())
+        return kaggle.fetch(home, source, user_copy=archive, unverified=False, progress=NoProgress())
 
     with zipfile.ZipFile(archive) as content:
         expected = {name: content.read(name) for name in content.namelist() if not name.endswith("/")}

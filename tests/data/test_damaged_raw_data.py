@@ -14,6 +14,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.data.job import run_synthesize
+from assay.data.store import PrepareOptions
 from assay.tasks import Registry
 
 LEAVES = Registry().task("mlebench/leaf-classification")
@@ -94,7 +95,7 @@ def test_preparation_names_the_fault_and_leaves_nothing(
     raw = shutil.copytree(intact, tmp_path / "copy")
     damage(raw)
     with pytest.raises(SourceError) as raised:
-        prepare(alone, LEAVES, variant="unverified", local_copy=raw, progress=NoProgress())
+        prepare(alone, LEAVES, variant="unverified", progress=NoProgress(), options=PrepareOptions(user_copy=raw))
     assert sentence in str(raised.value) and "\n" not in str(raised.value)
     left = [path for folder in (alone.data, alone.public) if folder.exists() for path in folder.rglob("*")]
     assert [path for path in left if not path.is_dir()] == []

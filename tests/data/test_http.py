@@ -93,8 +93,8 @@ def web(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         thread.join()
 
 
-def fetch(home: Home, file: WebFile, local_copy: Path | None = None) -> Path:
-    return http.fetch(home, file, local_copy=local_copy, progress=NoProgress())
+def fetch(home: Home, file: WebFile, user_copy: Path | None = None) -> Path:
+    return http.fetch(home, file, user_copy=user_copy, progress=NoProgress())
 
 
 def test_a_file_is_downloaded_once_and_kept(alone: Home, web: Server) -> None:
@@ -213,15 +213,15 @@ def test_a_full_disk_keeps_the_received_bytes(alone: Home, web: Server) -> None:
     assert web.asked[-1] == "/data.bin bytes=100000-"
 
 
-def test_a_local_copy_is_verified_and_used(alone: Home, web: Server, tmp_path: Path) -> None:
+def test_a_user_copy_is_verified_and_used(alone: Home, web: Server, tmp_path: Path) -> None:
     own = tmp_path / "data.bin"
     own.write_bytes(CONTENT)
-    assert fetch(alone, web.file(sha256=SHA256), local_copy=own) == fetch(alone, web.file(), local_copy=tmp_path) == own
+    assert fetch(alone, web.file(sha256=SHA256), user_copy=own) == fetch(alone, web.file(), user_copy=tmp_path) == own
     own.write_bytes(b"another")
     with pytest.raises(SourceError, match=r"is not the file this task was made from.*; pass another copy"):
-        fetch(alone, web.file(sha256=SHA256), local_copy=own)
+        fetch(alone, web.file(sha256=SHA256), user_copy=own)
     with pytest.raises(SourceError, match=r"contains no data\.bin"):
-        fetch(alone, web.file(), local_copy=alone.root)
+        fetch(alone, web.file(), user_copy=alone.root)
     assert web.asked == []
 
 

@@ -24,6 +24,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.data.job import run_synthesize
+from assay.data.store import PrepareOptions
 from assay.tasks import Registry
 
 
@@ -236,5 +237,7 @@ def test_an_archive_without_a_file_that_the_task_needs_says_which(little: Little
     assert little.result(**call)["verified"] is False
     with pytest.raises(SourceError, match=r"is missing train_maps/map_raster_palo_alto\.png; .* download it again"):
         prepare(little.home, task, "v1", "unverified", progress=NoProgress())
-    prepared = prepare(little.home, task, "v1", "unverified", local_copy=raw, progress=NoProgress())
+    prepared = prepare(
+        little.home, task, "v1", "unverified", progress=NoProgress(), options=PrepareOptions(user_copy=raw)
+    )
     assert (prepared.public / "test_maps/map_raster_palo_alto.png").is_file()

@@ -16,9 +16,9 @@ from assay.data.sources import kaggle
 from assay.tasks import Kaggle
 
 
-def ask(home: Home, local_copy: Path, *, unverified: bool = False) -> RawData:
+def ask(home: Home, user_copy: Path, *, unverified: bool = False) -> RawData:
     source = Kaggle(competition="toy", md5=MD5)
-    return kaggle.fetch(home, source, local_copy=local_copy, unverified=unverified, progress=NoProgress())
+    return kaggle.fetch(home, source, user_copy=user_copy, unverified=unverified, progress=NoProgress())
 
 
 @pytest.mark.parametrize("name", ["toy.zip", "download (1)"])
@@ -32,7 +32,7 @@ def test_a_local_archive_is_verified_extracted_and_left_unchanged(alone: Home, t
     assert files_in(result.folder) == FILES
     assert (folder / name).stat() == before
     source = Kaggle(competition="toy", md5=MD5)
-    later = kaggle.fetch(alone, source, local_copy=None, unverified=False, progress=NoProgress())
+    later = kaggle.fetch(alone, source, user_copy=None, unverified=False, progress=NoProgress())
     assert later == RawData(result.folder, Origin(kind="kaggle", verified=True, md5=MD5))
 
 
@@ -74,5 +74,5 @@ def test_a_malicious_archive_is_refused_whatever_its_checksum(alone: Home, tmp_p
         content.writestr("../../../evil", "1")
     source = Kaggle(competition="toy", md5=hashlib.md5(archive.read_bytes()).hexdigest())
     with pytest.raises(SourceError, match="outside its folder; nothing is extracted"):
-        kaggle.fetch(alone, source, local_copy=archive, unverified=True, progress=NoProgress())
+        kaggle.fetch(alone, source, user_copy=archive, unverified=True, progress=NoProgress())
     assert not list(tmp_path.rglob("evil"))

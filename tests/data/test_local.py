@@ -11,8 +11,8 @@ from assay.core.errors import NotPrepared, SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import prepare
-from assay.data.acquire import default_variant
-from assay.data.store import choose_variant, load_prepared
+from assay.data.proof import default_variant
+from assay.data.store import PrepareOptions, choose_variant, load_prepared
 
 COPY = "def prepare(job): (job.public / 'a').write_bytes((job.raw / 'a.csv').read_bytes())"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -58,7 +58,7 @@ def test_a_folder_is_copied_under_its_name(alone: Home, toy: MakeTask, own: Path
     assert (prepare(alone, task, variant="unverified", progress=NoProgress()).public / "a").read_bytes() == CONTENT
     (own / "link.csv").symlink_to("/etc/passwd")
     with pytest.raises(SourceError, match=r"link\.csv is a link"):
-        prepare(alone, task, variant="unverified", progress=NoProgress(), again=True)
+        prepare(alone, task, variant="unverified", progress=NoProgress(), options=PrepareOptions(again=True))
 
 
 def test_a_copy_elsewhere_is_passed_with_raw(alone: Home, toy: MakeTask, own: Path, tmp_path: Path) -> None:
@@ -66,10 +66,10 @@ def test_a_copy_elsewhere_is_passed_with_raw(alone: Home, toy: MakeTask, own: Pa
     with pytest.raises(SourceError, match=r"/nowhere/a\.csv does not exist; pass your copy with --raw"):
         prepare(alone, task, progress=NoProgress())
     for copy in (own, own / "a.csv"):
-        prepared = prepare(alone, task, progress=NoProgress(), local_copy=copy, again=True)
+        prepared = prepare(alone, task, progress=NoProgress(), options=PrepareOptions(user_copy=copy, again=True))
         assert (prepared.public / "a").read_bytes() == CONTENT and prepared.manifest.origin.verified
     with pytest.raises(SourceError, match=r"contains no a\.csv"):
-        prepare(alone, task, progress=NoProgress(), local_copy=tmp_path / "toys", again=True)
+        prepare(alone, task, progress=NoProgress(), options=PrepareOptions(user_copy=tmp_path / "toys", again=True))
 
 
 def test_a_name_cannot_lead_out_of_the_raw_folder(alone: Home, toy: MakeTask, own: Path) -> None:
@@ -81,11 +81,11 @@ def test_a_name_cannot_lead_out_of_the_raw_folder(alone: Home, toy: MakeTask, ow
 def test_any_task_takes_a_folder_of_raw_data(alone: Home, toy: MakeTask, own: Path) -> None:
     task = toy(COPY)
     assert default_variant(task, own) == "unverified"
-    prepared = prepare(alone, task, variant="unverified", local_copy=own, progress=NoProgress())
+    prepared = prepare(alone, task, variant="unverified", progress=NoProgress(), options=PrepareOptions(user_copy=own))
     assert (prepared.public / "a").read_bytes() == CONTENT and not prepared.manifest.origin.verified
     assert (own / "a.csv").read_bytes() == CONTENT
     with pytest.raises(UsageError, match="pass a folder with yours: --raw DIR"):
-        prepare(alone, task, variant="unverified", progress=NoProgress(), again=True)
+        prepare(alone, task, variant="unverified", progress=NoProgress(), options=PrepareOptions(again=True))
     other = task.model_copy(update={"name": "other"})
     with pytest.raises(NotPrepared, match="run: assay prepare toys/other --unverified --raw DIR"):
         load_prepared(alone, other, variant="unverified")
@@ -105,10 +105,12 @@ def test_the_files_of_a_package_may_be_passed_too(
     shutil.move(index / package.file, downloaded)
     task = toy(code, package)
     for copy in (unpacked, downloaded, downloaded / package.file):
-        prepared = prepare(alone, task, local_copy=copy, progress=NoProgress(), again=True)
+        prepared = prepare(alone, task, progress=NoProgress(), options=PrepareOptions(user_copy=copy, again=True))
         assert (prepared.public / "a").read_bytes() == CONTENT and prepared.manifest.origin.verified
     (unpacked / member).write_bytes(b"changed\n")
     with pytest.raises(SourceError, match="is not the data this task was made from"):
-        prepare(alone, task, local_copy=unpacked, progress=NoProgress(), again=True)
-    changed = prepare(alone, task, variant="unverified", local_copy=unpacked, progress=NoProgress())
+        prepare(alone, task, progress=NoProgress(), options=PrepareOptions(user_copy=unpacked, again=True))
+    changed = prepare(
+        alone, task, variant="unverified", progress=NoProgress(), options=PrepareOptions(user_copy=unpacked)
+    )
     assert (changed.public / "a").read_bytes() == b"changed\n"

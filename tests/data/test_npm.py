@@ -165,7 +165,7 @@ def test_an_unreachable_registry_is_reported(alone: Home, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("inside", ["", "toydata-1.0.0.tgz"])
-def test_a_local_copy_needs_no_npm(
+def test_a_user_copy_needs_no_npm(
     alone: Home,
     publish: Publish,
     registry: Path,
@@ -176,18 +176,18 @@ def test_a_local_copy_needs_no_npm(
 ) -> None:
     task = toy("", npm=[publish()])
     monkeypatch.setenv("PATH", str(tmp_path))
-    raw = acquire(alone, task, "real", tmp_path / "raw", local_copy=registry / inside, progress=NoProgress())
+    raw = acquire(alone, task, "real", tmp_path / "raw", user_copy=registry / inside, progress=NoProgress())
     assert (raw.origin.kind, raw.origin.verified) == ("packages", True)
     assert (tmp_path / "raw" / MEMBER).read_bytes() == CONTENT
 
 
-def test_a_local_copy_of_another_file_is_refused(alone: Home, publish: Publish, tmp_path: Path) -> None:
+def test_a_user_copy_of_another_file_is_refused(alone: Home, publish: Publish, tmp_path: Path) -> None:
     other = tmp_path / "toydata-1.0.0.tgz"
     other.write_bytes(b"another")
     with pytest.raises(SourceError, match="is not the file this task was made from"):
-        fetch(alone, publish(), local_copy=other, progress=NoProgress())
+        fetch(alone, publish(), user_copy=other, progress=NoProgress())
     with pytest.raises(SourceError, match=r"contains no no-such-1\.0\.0\.tgz; pass that file, or the folder it is in"):
-        fetch(alone, NO_SUCH, local_copy=tmp_path, progress=NoProgress())
+        fetch(alone, NO_SUCH, user_copy=tmp_path, progress=NoProgress())
 
 
 def test_a_task_is_prepared_from_an_npm_package(alone: Home, publish: Publish, toy: MakeTask) -> None:
@@ -201,9 +201,9 @@ def test_packages_are_preferred_to_a_competition(alone: Home, publish: Publish, 
     own.mkdir()
     (own / "train.csv").write_bytes(b"other\n")
     task = toy("", npm=[publish()], kaggle={"competition": "toys"})
-    real = acquire(alone, task, "real", tmp_path / "raw", local_copy=None, progress=NoProgress())
+    real = acquire(alone, task, "real", tmp_path / "raw", user_copy=None, progress=NoProgress())
     assert real.origin.verified and (real.folder / MEMBER).is_file()
-    local = acquire(alone, task, "unverified", tmp_path / "scratch", local_copy=own, progress=NoProgress())
+    local = acquire(alone, task, "unverified", tmp_path / "scratch", user_copy=own, progress=NoProgress())
     assert (local.folder, local.origin.kind, local.origin.verified) == (own, "local", False)
 
 
@@ -212,4 +212,4 @@ def test_local_data_for_a_task_from_python_packages_must_be_marked(
 ) -> None:
     task = toy("", wheel(), kaggle={"competition": "toys"})
     with pytest.raises(UsageError, match="--raw needs --unverified"):
-        acquire(alone, task, "real", tmp_path / "raw", local_copy=tmp_path, progress=NoProgress())
+        acquire(alone, task, "real", tmp_path / "raw", user_copy=tmp_path, progress=NoProgress())

@@ -19,6 +19,7 @@ from assay.core.errors import AssayError, NotPrepared, SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import load_prepared, prepare
+from assay.data.store import PrepareOptions
 from assay.tasks import Package
 
 SIMPLE = """
@@ -82,7 +83,7 @@ def test_generated_hidden_data_comes_from_a_seed_that_only_this_home_knows(
     assert hidden == seed.read_text().strip() and stat.S_IMODE(seed.stat().st_mode) == 0o600
     assert first.manifest.secret
     assert not any(hidden in path.read_text() for path in first.public.rglob("*") if path.is_file())
-    again = prepare(alone, toy(code), progress=NoProgress(), again=True)
+    again = prepare(alone, toy(code), progress=NoProgress(), options=PrepareOptions(again=True))
     assert (again.private / "answers.csv").read_text() == hidden
     other = prepare(Home(tmp_path / "other"), toy(code), progress=NoProgress())
     assert (other.private / "answers.csv").read_text() != hidden
@@ -106,7 +107,9 @@ def test_a_home_behind_a_symbolic_link_works(alone: Home, toy: MakeTask, tmp_pat
 
 def test_again_replaces_the_prepared_data(alone: Home, toy: MakeTask) -> None:
     task = toy(SIMPLE)
-    first, second = (prepare(alone, task, progress=NoProgress(), again=again) for again in (False, True))
+    first, second = (
+        prepare(alone, task, progress=NoProgress(), options=PrepareOptions(again=again)) for again in (False, True)
+    )
     assert first.manifest.token != second.manifest.token
     assert not first.public.exists() and not first.folder.exists()
     assert [path.name for path in alone.public.iterdir()] == [second.manifest.token]

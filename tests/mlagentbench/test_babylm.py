@@ -19,6 +19,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.job import PrepareJob, run_prepare
+from assay.data.store import PrepareOptions
 from assay.grading import grade_submission
 from assay.lab.environments import find_environment
 from assay.tasks import Registry, Task
@@ -71,7 +72,9 @@ def babylm() -> Task:
 @pytest.fixture(scope="module")
 def miniature(babylm: Task, miniature_home: Home) -> Prepared:
     """Prepare the miniature once and keep its raw data."""
-    return prepare(miniature_home, babylm, variant="synthetic-0", progress=NoProgress(), keep_raw=True)
+    return prepare(
+        miniature_home, babylm, variant="synthetic-0", progress=NoProgress(), options=PrepareOptions(keep_raw=True)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +149,7 @@ def test_hidden_text_is_test_text_and_not_public(miniature: Prepared) -> None:
 def test_an_archive_with_another_checksum_is_refused(babylm: Task, miniature: Prepared, tmp_path: Path) -> None:
     archive = miniature.folder / "raw" / "babylm_data.zip"
     with pytest.raises(SourceError, match=r"babylm_data.zip is not the file this task was made from: it has .* bytes"):
-        prepare(Home(tmp_path), babylm, local_copy=archive, progress=NoProgress())
+        prepare(Home(tmp_path), babylm, progress=NoProgress(), options=PrepareOptions(user_copy=archive))
 
 
 def test_answers_are_the_sizes_of_the_hidden_texts(miniature: Prepared) -> None:

@@ -22,6 +22,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.job import PrepareJob, run_prepare, run_synthesize
+from assay.data.store import PrepareOptions
 from assay.formats import parse_mask
 from assay.grading import grade_submission
 from assay.tasks import Registry, load_plugin
@@ -44,7 +45,7 @@ def miniature_of(miniature_home: Home) -> Callable[[str], Prepared]:
         Registry().task(f"mlagentbench/{name}"),
         variant="synthetic-0",
         progress=NoProgress(),
-        keep_raw=True,
+        options=PrepareOptions(keep_raw=True),
     )
 
 
@@ -238,8 +239,8 @@ def test_missing_images_are_downloaded(tmp_path: Path, web: tuple[Path, str]) ->
     (raw / "images").rmdir()
     home = Home(tmp_path / "home")
     with pytest.raises(SourceError, match=r"no checksum proves .* --unverified accepts it"):
-        prepare(home, task, local_copy=raw, progress=NoProgress())
-    ready = prepare(home, task, variant="unverified", local_copy=raw, progress=NoProgress())
+        prepare(home, task, progress=NoProgress(), options=PrepareOptions(user_copy=raw))
+    ready = prepare(home, task, variant="unverified", progress=NoProgress(), options=PrepareOptions(user_copy=raw))
     placed = {path.name: path.read_bytes() for path in ready.public.glob("t*/*.png")}
     assert placed == {path.name: path.read_bytes() for path in web[0].glob("*/*.png")}
     assert len(placed) == len(content["images"])

@@ -19,6 +19,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.job import PrepareJob, run_prepare, run_synthesize
+from assay.data.store import PrepareOptions
 from assay.grading import grade_submission
 from assay.tasks import Registry, Task
 from command_line import Assay
@@ -54,7 +55,9 @@ MiniatureOf = Callable[[str], Prepared]
 @pytest.fixture(scope="module")
 def miniature_of(miniature_home: Home) -> MiniatureOf:
     """Prepare the miniature of a task once and keep its raw data."""
-    return lambda name: prepare(miniature_home, task(name), variant="synthetic-0", progress=NoProgress(), keep_raw=True)
+    return lambda name: prepare(
+        miniature_home, task(name), variant="synthetic-0", progress=NoProgress(), options=PrepareOptions(keep_raw=True)
+    )
 
 
 def task(name: str) -> Task:

@@ -16,6 +16,7 @@ from assay.audit.task_check import check_task
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
+from assay.data.store import PrepareOptions
 from assay.grading.grade import grade_submission
 from assay.grading.metrics import METRICS, evaluate, find_metric
 from assay.grading.result import Grade
@@ -102,7 +103,7 @@ def home(miniature_home: Home) -> Home:
 def ready(home: Home, name: str) -> Prepared:
     """Prepare the miniature of a task, once."""
     task = Registry().task(f"mlagentbench/{name}")
-    return prepare(home, task, "published", "synthetic-0", progress=NoProgress(), keep_raw=True)
+    return prepare(home, task, "published", "synthetic-0", progress=NoProgress(), options=PrepareOptions(keep_raw=True))
 
 
 def grade(home: Home, name: str, submission: bytes | str) -> Grade:

@@ -29,6 +29,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.job import PrepareJob, run_prepare, run_synthesize
+from assay.data.store import PrepareOptions
 from assay.grading import grade_submission
 from assay.tasks import Registry, Task
 
@@ -60,7 +61,14 @@ class Miniatures:
 
 @cache
 def _prepare_miniature(home: Home, name: str, edition: str, seed: int) -> Prepared:
-    return prepare(home, find_task(name), edition, f"synthetic-{seed}", keep_raw=True, progress=NoProgress())
+    return prepare(
+        home,
+        find_task(name),
+        edition,
+        f"synthetic-{seed}",
+        progress=NoProgress(),
+        options=PrepareOptions(keep_raw=True),
+    )
 
 
 class Competition:

@@ -33,6 +33,7 @@ from assay.core.errors import SourceError
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
+from assay.data.store import PrepareOptions
 from assay.grading import grade_submission
 from assay.tasks import Task
 from assay.tasks.model import WebFile
@@ -175,7 +176,9 @@ def sample_of(names: list[str]) -> bytes:
 
 def prepare_local(task: Task, home: Home, raw: Path, *, again: bool = False) -> Prepared:
     """Prepare an extracted folder as a user does who has downloaded the competition's archive."""
-    return prepare(home, task, "v1", "unverified", local_copy=raw, again=again, progress=NoProgress())
+    return prepare(
+        home, task, "v1", "unverified", progress=NoProgress(), options=PrepareOptions(user_copy=raw, again=again)
+    )
 
 
 @contextmanager

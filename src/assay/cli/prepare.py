@@ -11,8 +11,8 @@ from assay.cli.output import as_json, choose_progress, echo, edition, open_regis
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.text import plural
-from assay.data.acquire import default_variant
-from assay.data.store import Prepared, prepare
+from assay.data.proof import default_variant
+from assay.data.store import Prepared, PrepareOptions, prepare
 from assay.lab.host.memory import find_memory_shortage
 
 
@@ -71,17 +71,10 @@ def prepare_command(
             echo(f"warning: {shortage}", err=True)
         try:
             with progress.stage(f"{number} of {len(tasks)}: {task.id}") if len(tasks) > 1 else nullcontext():
-                data = prepare(
-                    home,
-                    task,
-                    edition,
-                    variant,
-                    progress=progress,
-                    # No checksum can tell whether the data that was given is what is prepared already.
-                    again=again or (raw is not None and variant == "unverified"),
-                    local_copy=raw,
-                    keep_raw=keep_raw,
-                )
+                # No checksum can tell whether the user's data is what is prepared already.
+                is_other = raw is not None and variant == "unverified"
+                options = PrepareOptions(again=again or is_other, user_copy=raw, keep_raw=keep_raw)
+                data = prepare(home, task, edition, variant, progress=progress, options=options)
         except UsageError:
             raise
         except (AssayError, ValueError, OSError) as error:  # a prepare.py meets data it was not written for

@@ -9,7 +9,10 @@ from assay.core.quantities import Model
 from assay.core.untrusted import find_special_file
 from assay.data.publish import File
 
-OriginKind = Literal["packages", "web", "kaggle", "local", "synthetic", "plugin"]
+OriginKind = Literal["packages", "web", "kaggle", "local", "user", "synthetic", "plugin"]
+
+
+"""`local` is data on this machine that the task names, `user` a copy that the user passes with `--raw`."""
 
 
 class Origin(Model):
@@ -27,6 +30,11 @@ class RawData:
     folder: Path
     origin: Origin
     files: dict[str, File] = field(default_factory=dict)
+
+    @property
+    def proof(self) -> Literal["checksum", "none"]:
+        """What proves, before anything is prepared, that it is what the published benchmark was made from."""
+        return "checksum" if self.origin.verified else "none"
 
 
 def refuse_links_within(folder: Path) -> None:

@@ -1,11 +1,10 @@
 """Prepared tasks on this machine: complete or absent, with the answers kept away from what labs may see."""
 
-import hashlib
 import os
 import platform
-import secrets
 import shutil
-import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,20 +13,19 @@ from typing import Literal
 from pydantic import Field, ValidationError
 
 from assay import __version__
-from assay.core.disk import atomic_write, file_lock, random_token, sync_folder, write_json
+from assay.core.disk import file_lock, random_token, sync_folder, write_json
 from assay.core.disk_space import check_space, folder_size
 from assay.core.errors import NotPrepared, SourceError, UsageError
 from assay.core.home import Home
-from assay.core.progress import NoProgress, Progress, stage, use_progress
+from assay.core.progress import Progress, use_progress
 from assay.core.quantities import Model
 from assay.core.text import describe_validation_error, one_line
-from assay.data.acquire import acquire, check_variant, needs_local_copy
-from assay.data.job import PrepareJob, run_prepare
+from assay.data.acquire import check_variant, needs_user_copy
+from assay.data.build import Builder
 from assay.data.publish import File, publish, seal
-from assay.data.raw_data import Origin, RawData
-from assay.data.recipe import Recipe, find_change, make_recipe
+from assay.data.raw_data import Origin
+from assay.data.recipe import Recipe, find_change
 from assay.tasks import Task
-from assay.tasks.model import WebFile, is_miniature
 
 _LIBRARIES = ("numpy", "pandas", "polars")
 
@@ -64,6 +62,15 @@ class Prepared:
     manifest: Manifest
 
 
+@dataclass(frozen=True)
+class PrepareOptions:
+    """How to prepare a task."""
+
+    again: bool = False  # even if its data is up to date
+    user_copy: Path | None = None  # raw data that the user already has
+    keep_raw: bool = False  # of a miniature
+
+
 def prepare(
     home: Home,
     task: Task,
@@ -71,10 +78,7 @@ def prepare(
     variant: str = "real",
     *,
     progress: Progress,
-    again: bool = False,
-    local_copy: Path | None = None,
-    keep_raw: bool = False,
-    source: Home | None = None,
+    options: PrepareOptions = PrepareOptions(),
 ) -> Prepared:
     """Prepare a task's data, or return it if it is prepared already.
 
@@ -84,29 +88,55 @@ def prepare(
         edition: The edition to prepare it for; the task's default edition if not named.
         variant: `real`, `unverified` or `synthetic-SEED`.
         progress: Shown the stages of the work.
-        again: Prepare again even if the data is up to date.
-        local_copy: Raw data that the user already has.
-        keep_raw: Keep the raw data of a miniature.
-        source: Another home to copy the prepared data from.
+        options: Whether to prepare again, from which raw data, and whether to keep it.
     """
-    edition, link = _locate(home, task, edition, variant)
-    with file_lock(home.locks / f"prepare.{task.suite}.{task.name}.{edition}.{variant}"):
-        _remove_leftovers(home, link)
-        if again or not _is_usable(home, task, edition, variant) or (keep_raw and not (link / "raw").is_dir()):
-            try:
-                with use_progress(progress):
-                    if source:
-                        built = _copy(load_prepared(source, task, edition, variant), home, link)
-                    else:
-                        builder = _Builder(home, task, task.in_edition(edition), edition, variant, progress)
-                        built = builder.build(link, local_copy, keep_raw)
-                # The name is a symbolic link because a link, unlike a folder, can be replaced atomically.
-                new_link = built.with_name(f"{built.name}.link")
-                new_link.symlink_to(built.name)
-                new_link.replace(link)
-                sync_folder(link.parent)
-            finally:
-                _remove_leftovers(home, link)
+    edition, path = _locate(home, task, edition, variant)
+
+    def build(folder: Path, token: str) -> Manifest:
+        builder = Builder(home, task, task.in_edition(edition), edition, variant, progress)
+        with use_progress(progress):
+            built = builder.build(folder, home.public / token, options.user_copy, keep_raw=options.keep_raw)
+        return Manifest(
+            task=task.id,
+            edition=edition,
+            variant=variant,
+            recipe=built.recipe,
+            token=token,
+            made=datetime.now(UTC),
+            versions=_list_versions(),
+            origin=built.raw.origin,
+            differs=built.differs,
+            raw=built.raw.files,
+            public=built.public,
+            private=built.private,
+            secret=built.secret,
+        )
+
+    with _lock(home, path):
+        keeps_raw = not options.keep_raw or (path / "raw").is_dir()
+        if options.again or not keeps_raw or not _is_usable(home, task, edition, variant):
+            _replace(home, path, build)
+    return load_prepared(home, task, edition, variant)
+
+
+def copy_prepared(home: Home, source: Home, task: Task, edition: str | None = None, variant: str = "real") -> Prepared:
+    """Copy a task's data from another home, where it is prepared, and check it against its manifest."""
+    edition, path = _locate(home, task, edition, variant)
+
+    def copy(folder: Path, token: str) -> Manifest:
+        there = load_prepared(source, task, edition, variant)
+        check_space(home.data, folder_size(there.private) + folder_size(there.public), f"copying {task.id}")
+        shutil.copytree(there.private, folder / "private")
+        shutil.copytree(there.public, folder / "written")
+        files = publish(folder / "written", home.public / token), seal(folder / "private")
+        shutil.rmtree(folder / "written")
+        if files != (there.manifest.public, there.manifest.private):
+            raise SourceError(f"{there.folder} does not match its manifest; prepare {task.id} there again")
+        return there.manifest.model_copy(update={"token": token})
+
+    with _lock(home, path):
+        if not _is_usable(home, task, edition, variant):
+            _replace(home, path, copy)
     return load_prepared(home, task, edition, variant)
 
 
@@ -189,11 +219,39 @@ def _options(task: Task, edition: str, variant: str) -> str:
         parts += ["--edition", edition]
     if variant != "real":
         parts.append(f"--{kind}")
-    if variant == "unverified" and needs_local_copy(task):
+    if variant == "unverified" and needs_user_copy(task):
         parts += ["--raw", "DIR"]
     if seed not in ("", "0"):
         parts += ["--seed", seed]
     return " ".join(parts)
+
+
+@contextmanager
+def _lock(home: Home, path: Path) -> Iterator[None]:
+    """Hold the lock of one task's data, without leftovers before and after."""
+    with file_lock(home.locks / ".".join(["prepare", *path.relative_to(home.data).parts])):
+        _remove_leftovers(home, path)
+        try:
+            yield
+        finally:
+            _remove_leftovers(home, path)
+
+
+def _replace(home: Home, path: Path, write: Callable[[Path, str], Manifest]) -> None:
+    """Let `write` fill a new folder, given with the token of its public files, and put it in place of the old one."""
+    token = random_token()
+    folder = path.with_name(f".{path.name}.{token}")
+    folder.mkdir(mode=0o700, parents=True)
+    # The link is made before its target, so that leftovers of every public folder ever begun can be found.
+    (folder / "public").symlink_to(home.public / token)
+    manifest = write(folder, token)
+    write_json(folder / "manifest.json", manifest.model_dump(mode="json", by_alias=True))
+    os.sync()  # One call is faster than one for each of thousands of files.
+    # The name is a symbolic link because a link, unlike a folder, can be replaced atomically.
+    link = folder.with_name(f"{folder.name}.link")
+    link.symlink_to(folder.name)
+    link.replace(path)
+    sync_folder(path.parent)
 
 
 def _remove_leftovers(home: Home, path: Path) -> None:
@@ -208,182 +266,7 @@ def _remove_leftovers(home: Home, path: Path) -> None:
             shutil.rmtree(leftover)
 
 
-def _new_folder(home: Home, path: Path, token: str) -> Path:
-    folder = path.with_name(f".{path.name}.{token}")
-    folder.mkdir(mode=0o700, parents=True)
-    # The link is made before its target, so that leftovers of every public folder ever begun can be found.
-    (folder / "public").symlink_to(home.public / token)
-    return folder
+def _list_versions() -> dict[str, str]:
+    from importlib.metadata import version
 
-
-@dataclass(frozen=True)
-class _Builder:
-    """One preparation."""
-
-    home: Home
-    base: Task  # under the competition's own rules, by which miniatures are made
-    task: Task  # in its edition
-    edition: str
-    variant: str
-    progress: Progress
-
-    def build(self, path: Path, local_copy: Path | None, keep_raw: bool) -> Path:
-        from importlib.metadata import version
-
-        task, edition, variant = self.task, self.edition, self.variant
-        recipe, token = make_recipe(task, edition, variant), random_token()
-        folder = _new_folder(self.home, path, token)
-        scratch, written, private = (folder / name for name in ("raw", "written", "private"))
-        for part in (scratch, written, private):
-            part.mkdir(mode=0o700)
-        sourced = self.base.model_copy(update={"source": task.source})
-        raw = acquire(self.home, sourced, variant, scratch, local_copy=local_copy, progress=self.progress)
-        _check_proof(sourced, variant, raw)
-        with stage(f"Preparing {task.id}"):
-            # Public and private files together hold about as much as the raw data they are made from.
-            check_space(folder, folder_size(raw.folder), f"preparing {task.id}")
-            secret = self._prepare(raw, written, private)
-            differs = _find_differences(task, edition, variant, raw, written, private)
-            public_files, private_files = publish(written, self.home.public / token), seal(private)
-        shutil.rmtree(written)
-        if not keep_raw and raw.origin.kind != "packages":
-            shutil.rmtree(scratch)
-        manifest = Manifest(
-            task=task.id,
-            edition=edition,
-            variant=variant,
-            recipe=recipe,
-            token=token,
-            made=datetime.now(UTC),
-            versions={"python": platform.python_version(), "assay": __version__}
-            | {name: version(name) for name in _LIBRARIES},
-            origin=raw.origin,
-            differs=differs,
-            raw=raw.files,
-            public=public_files,
-            private=private_files,
-            secret=secret,
-        )
-        write_json(folder / "manifest.json", manifest.model_dump(mode="json", by_alias=True))
-        os.sync()  # One call is faster than one for each of thousands of files.
-        return folder
-
-    def _prepare(self, raw: RawData, public: Path, private: Path) -> bool:
-        """Run `prepare.py` and return whether it used the secret seed.
-
-        A missing column or file is a problem of the raw data, not of Assay.
-        """
-        from polars.exceptions import ColumnNotFoundError
-
-        task, seeds = self.task, list[int]()
-
-        def secret_seed() -> int:
-            seeds.append(_read_secret_seed(self.home, task))
-            return seeds[-1]
-
-        try:
-            run_prepare(PrepareJob(task, raw.folder, public, private, self.edition, self._fetch, secret_seed))
-        except (KeyError, ColumnNotFoundError) as error:
-            line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(task, f)), 0)
-            code = task.path("prepare.py").relative_to(task.folder.parent)
-            raise SourceError(
-                f"{task.id}: the raw data is missing what line {line} of {code} needs "
-                f"({one_line(str(error.args[0]))}); it is damaged or of another version"
-            ) from error
-        except FileNotFoundError as error:
-            missing = Path(str(error.filename))
-            if not missing.is_relative_to(raw.folder):
-                raise
-            raise SourceError(
-                f"{task.id}: the raw data has no {missing.relative_to(raw.folder)}; "
-                "it is incomplete or of another version"
-            ) from error
-        return bool(seeds)
-
-    def _fetch(self, url: str) -> Path:
-        from assay.data.sources import http
-
-        listed = next((file for file in self.task.source.files if file.url == url), None)
-        file = listed or WebFile(url=url.replace(" ", "%20"), file=url.rpartition("/")[2])
-        return http.fetch(self.home, file, progress=NoProgress())
-
-
-def _read_secret_seed(home: Home, task: Task) -> int:
-    """Return the seed of the task's generated hidden data, which is made once per home and never leaves it.
-
-    Labs cannot see it, and it is in no source: otherwise an agent could generate the hidden data itself.
-    """
-    path = home.data / task.suite / task.name / "secret-seed"
-    with file_lock(home.locks / f"secret-seed.{task.suite}.{task.name}"):
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            atomic_write(path, f"{secrets.randbits(32)}\n", mode=0o600)
-        return int(path.read_text())
-
-
-def _is_own(task: Task, frame: traceback.FrameSummary) -> bool:
-    return Path(frame.filename) == task.path("prepare.py")
-
-
-def _copy(there: Prepared, home: Home, path: Path) -> Path:
-    """Copy what is prepared in another home, and check it against its manifest."""
-    token = random_token()
-    check_space(home.data, folder_size(there.private) + folder_size(there.public), f"copying {there.task.id}")
-    folder = _new_folder(home, path, token)
-    shutil.copytree(there.private, folder / "private")
-    shutil.copytree(there.public, folder / "written")
-    files = publish(folder / "written", home.public / token), seal(folder / "private")
-    shutil.rmtree(folder / "written")
-    if files != (there.manifest.public, there.manifest.private):
-        raise SourceError(f"{there.folder} does not match its manifest; prepare {there.task.id} there again")
-    manifest = there.manifest.model_copy(update={"token": token})
-    write_json(folder / "manifest.json", manifest.model_dump(mode="json", by_alias=True))
-    os.sync()
-    return folder
-
-
-def _check_proof(task: Task, variant: str, raw: RawData) -> None:
-    """Refuse a user's raw data as `real` if nothing proves it: neither its checksum nor those of prepared files."""
-    if variant == "real" and raw.origin.kind == "local" and not raw.origin.verified and not task.data.checksums:
-        raise SourceError(
-            f"{task.id}: no checksum proves that this raw data is the published one; "
-            "--unverified accepts it and marks all results"
-        )
-
-
-def _find_differences(
-    task: Task, edition: str, variant: str, raw: RawData, public: Path, private: Path
-) -> dict[str, str]:
-    """Return the files that differ from the published ones; raise unless unverified data was asked for.
-
-    Only the default edition has published files; data for another edition must come from a verified archive.
-    """
-    if is_miniature(variant) or not task.data.checksums:
-        return {}
-    if edition != task.edition:
-        if variant == "real" and not raw.origin.verified:
-            raise SourceError(
-                f"{task.id}: a folder cannot be verified for edition {edition}; "
-                "pass the archive with --raw, or accept the folder with --unverified"
-            )
-        return {}
-    sides = {"public": public, "private": private}
-    digests = {}
-    for name in task.data.checksums:
-        side, *rest = Path(name).parts
-        digests[name] = _md5_of(sides[side].joinpath(*rest))
-    differs = {name: md5 for name, md5 in digests.items() if md5 != task.data.checksums[name]}
-    if differs and variant == "real":
-        lines = (f"\n  {name}: {md5}, published {task.data.checksums[name]}" for name, md5 in differs.items())
-        raise SourceError(
-            f"{task.id}: {len(differs)} of {len(digests)} prepared files differ from the published ones (MD5):"
-            f"{''.join(lines)}\nThe raw data is another version; --unverified accepts it and marks all results"
-        )
-    return differs
-
-
-def _md5_of(path: Path) -> str:
-    if not path.is_file():
-        return "missing"
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
+    return {"python": platform.python_version(), "assay": __version__} | {name: version(name) for name in _LIBRARIES}

@@ -9,7 +9,7 @@ from assay.core.disk import file_lock
 from assay.core.errors import AssayError, LabError, NotPrepared
 from assay.core.home import Home
 from assay.core.progress import NoProgress
-from assay.data.store import Prepared, load_prepared, prepare
+from assay.data.store import Prepared, copy_prepared, load_prepared, prepare
 from assay.lab.environments import build_environment, find_environment
 from assay.records import TrialFile
 from assay.runs.hashes import hash_of_data
@@ -39,7 +39,9 @@ def _provision_data(file: TrialFile, task: Task, home: Home, source: Home | None
         return load_prepared(home, task, file.edition, file.variant)
     except NotPrepared as missing:
         try:
-            return prepare(home, task, file.edition, file.variant, progress=NoProgress(), source=source)
+            if source:
+                return copy_prepared(home, source, task, file.edition, file.variant)
+            return prepare(home, task, file.edition, file.variant, progress=NoProgress())
         except (AssayError, ValueError, OSError) as error:  # prepare.py may raise anything on unexpected data
             attempt = f"copy it from {source.root}" if source else "prepare it there"
             remedy = "prepare it there, share ASSAY_HOME, or set data_from to a home on a shared folder that has it"

@@ -23,16 +23,16 @@ _TIMEOUT = 60.0  # seconds without a byte
 _RESUMES = "the partial download is kept; run again to resume it"
 
 
-def fetch(home: Home, source: WebFile, *, local_copy: Path | None = None, progress: Progress) -> Path:
+def fetch(home: Home, source: WebFile, *, user_copy: Path | None = None, progress: Progress) -> Path:
     """Return the file: the user's own copy, or an earlier download, or downloaded now.
 
-    `local_copy` is the file, or a folder with it. A file with the wrong hash is refused, but kept for inspection.
+    `user_copy` is the file, or a folder with it. A file with the wrong hash is refused, but kept for inspection.
     """
-    if local_copy is not None:
+    if user_copy is not None:
         name = PurePosixPath(source.file).name
-        own = local_copy / name if local_copy.is_dir() else local_copy
+        own = user_copy / name if user_copy.is_dir() else user_copy
         if not own.is_file():
-            raise SourceError(f"{local_copy} contains no {name}; pass that file, or the folder it is in")
+            raise SourceError(f"{user_copy} contains no {name}; pass that file, or the folder it is in")
         return _check_file(own, source, "pass another copy, or omit it to download the file")
     folder = home.downloads / "web" / hashlib.sha256(source.url.encode()).hexdigest()[:24]
     kept = folder / PurePosixPath(source.file).name

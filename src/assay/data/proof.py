@@ -1,0 +1,77 @@
+"""Whether raw data is what the published benchmark was made from, and what happens if nothing proves it.
+
+Raw data is proven by checksums of its own, of an archive or of every file, or later by those of the files prepared from
+it. What nothing proves is refused as `real` and accepted as `unverified`, which marks all results.
+"""
+
+import hashlib
+from pathlib import Path
+from typing import NoReturn
+
+from assay.core.errors import SourceError
+from assay.data.raw_data import RawData
+from assay.tasks import Task
+from assay.tasks.model import is_miniature
+
+
+def default_variant(task: Task, user_copy: Path | None) -> str:
+    """Return the variant to prepare if none is named: data that no checksum could prove is unverified."""
+    source = task.source
+    if source.local:
+        return "real" if all(data.sha256 for data in source.local) else "unverified"
+    has_source = bool(source.plugin or source.kaggle or source.files or is_packaged(task))
+    return "unverified" if user_copy is not None and not has_source else "real"
+
+
+def is_packaged(task: Task) -> bool:
+    """Whether packages hold the data: they are then its real data, and other sources make the unverified variant."""
+    source = task.source
+    return bool(source.packages or source.npm or source.installed)
+
+
+def refuse_unproven(reason: str) -> NoReturn:
+    """Raise `SourceError` for data that is not what a task was made from, or not known to be."""
+    raise SourceError(f"{reason}; --unverified accepts it and marks all results")
+
+
+def check_proof(task: Task, edition: str, variant: str, raw: RawData) -> None:
+    """Refuse raw data as `real` unless its own checksums prove it, or those of the prepared files will.
+
+    Only the default edition has published files; data for another edition must come from a verified archive.
+    """
+    if variant != "real" or raw.proof == "checksum":
+        return
+    if not task.data.checksums:
+        if raw.origin.kind in ("local", "user"):
+            refuse_unproven(f"{task.id}: no checksum proves that this raw data is the published one")
+    elif edition != task.edition:
+        raise SourceError(
+            f"{task.id}: a folder cannot be verified for edition {edition}; "
+            "pass the archive with --raw, or accept the folder with --unverified"
+        )
+
+
+def compare_prepared(task: Task, edition: str, variant: str, public: Path, private: Path) -> dict[str, str]:
+    """Return the MD5 of each prepared file that is not the published one; raise if there is one in `real` data."""
+    if is_miniature(variant) or edition != task.edition:
+        return {}
+    sides = {"public": public, "private": private}
+    digests = {}
+    for name in task.data.checksums:
+        side, *rest = Path(name).parts
+        digests[name] = _md5_of(sides[side].joinpath(*rest))
+    differs = {name: md5 for name, md5 in digests.items() if md5 != task.data.checksums[name]}
+    if differs and variant == "real":
+        lines = (f"\n  {name}: {md5}, published {task.data.checksums[name]}" for name, md5 in differs.items())
+        refuse_unproven(
+            f"{task.id}: {len(differs)} of {len(digests)} prepared files differ from the published ones (MD5):"
+            f"{''.join(lines)}\nThe raw data is another version"
+        )
+    return differs
+
+
+def _md5_of(path: Path) -> str:
+    if not path.is_file():
+        return "missing"
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
