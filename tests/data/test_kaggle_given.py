@@ -28,7 +28,7 @@ def test_a_local_archive_is_verified_extracted_and_left_unchanged(alone: Home, t
     (folder / name).write_bytes(CONTENT)
     before = (folder / name).stat()
     result = ask(alone, folder if name == "toy.zip" else folder / name)
-    assert result == RawData(alone.downloads / "kaggle/toy/raw", Origin(kind="local", verified=True, md5=MD5))
+    assert result == RawData(alone.downloads / "kaggle/toy/raw", Origin(kind="user", verified=True, md5=MD5))
     assert files_in(result.folder) == FILES
     assert (folder / name).stat() == before
     source = Kaggle(competition="toy", md5=MD5)
@@ -41,7 +41,7 @@ def test_a_local_folder_is_used_in_place(alone: Home, tmp_path: Path, monkeypatc
     folder.mkdir()
     (folder / "train.csv").write_text("a")
     monkeypatch.chdir(tmp_path)
-    assert ask(alone, Path("mine")) == RawData(folder, Origin(kind="local", verified=False))
+    assert ask(alone, Path("mine")) == RawData(folder, Origin(kind="user", verified=False))
     assert list(alone.downloads.iterdir()) == []
 
 
@@ -56,7 +56,7 @@ def test_a_local_archive_of_another_version_must_be_accepted_and_replaces_nothin
         ask(alone, other)
     published = ask(alone, good)
     accepted = ask(alone, other, unverified=True)
-    assert accepted == RawData(alone.downloads / f"kaggle/toy/raw-{md5}", Origin(kind="local", verified=False, md5=md5))
+    assert accepted == RawData(alone.downloads / f"kaggle/toy/raw-{md5}", Origin(kind="user", verified=False, md5=md5))
     noise = [(raw_data.folder / "train.csv").read_bytes() for raw_data in (published, accepted)]
     assert noise == [np.random.default_rng(seed).bytes(300_000) for seed in (0, 3)]
 

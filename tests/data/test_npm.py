@@ -204,7 +204,7 @@ def test_packages_are_preferred_to_a_competition(alone: Home, publish: Publish, 
     real = acquire(alone, task, "real", tmp_path / "raw", user_copy=None, progress=NoProgress())
     assert real.origin.verified and (real.folder / MEMBER).is_file()
     local = acquire(alone, task, "unverified", tmp_path / "scratch", user_copy=own, progress=NoProgress())
-    assert (local.folder, local.origin.kind, local.origin.verified) == (own, "local", False)
+    assert (local.folder, local.origin.kind, local.origin.verified) == (own, "user", False)
 
 
 def test_local_data_for_a_task_from_python_packages_must_be_marked(

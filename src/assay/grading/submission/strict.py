@@ -162,8 +162,10 @@ def _parse_table(content: bytes, columns: Sequence[str], name: str, submission: 
     header = _parse_header(content, name)
     check_header(header, columns, name, extra=submission.more_columns, order=submission.order)
     check_line_count(content, len(header), rows, name)
+    # A header such as `x^2` begins like compressed data, which polars would unpack.
+    skipped = int(content.startswith(b"x^"))
     try:
-        table = pl.read_csv(content, schema=dict.fromkeys(header, pl.String))
+        table = pl.read_csv(b"-\n" * skipped + content, schema=dict.fromkeys(header, pl.String), skip_rows=skipped)
     except pl.exceptions.PolarsError as error:
         raise InvalidSubmission(f"{name} is not a CSV table: {_explain(error, content)}.") from None
     except pl.exceptions.PanicException:
