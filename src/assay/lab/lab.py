@@ -117,7 +117,7 @@ class SandboxedLab:
         await self._at_rest(partial(workspace.write_file, self._slot.workspace, path, content, owner=self._slot.owner))
 
     async def link_data(self) -> None:
-        """Show what is in the data folder at the top of the workspace, too, as links."""
+        """Link the contents of the data folder into the workspace root as well."""
         make_link = partial(workspace.make_link, self._slot.workspace, owner=self._slot.owner)
         for path in sorted(self._data.iterdir()) if self._data else []:
             await self._at_rest(partial(make_link, path.name, f"{DATA}/{path.name}"))

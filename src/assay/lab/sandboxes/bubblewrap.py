@@ -226,9 +226,7 @@ class BubblewrapCommand:
             # A process that waits for a disk cannot be killed; continue without it.
             with suppress(ProcessLookupError):
                 self.process.kill()
-            raise LabError(
-                "a process in the lab cannot be killed: is a disk or network file system of this machine hanging?"
-            )
+            raise LabError("a process in the lab cannot be killed; check for hanging disks or network mounts")
 
     async def _kill(self) -> None:
         if self._first is None:
