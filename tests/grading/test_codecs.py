@@ -112,7 +112,7 @@ def test_an_image_of_a_trillion_pixels_is_not_drawn_to_be_measured():
 
 def test_points_and_boxes_are_read_in_the_order_of_their_words():
     points = parse_points("U+306F 1.5 2  U+304B 3 -4", WHERE)
-    assert (points.labels.tolist(), points.places.tolist()) == (["U+306F", "U+304B"], [[1.5, 2.0], [3.0, -4.0]])
+    assert (points.labels.tolist(), points.positions.tolist()) == (["U+306F", "U+304B"], [[1.5, 2.0], [3.0, -4.0]])
     rectangles = parse_rectangles("U+306F 10 20 3 4", WHERE)
     assert rectangles.corners.tolist() == [[10, 20, 13, 24]]
     boxes = parse_boxes("opacity 0.5 1 2 3 4", WHERE)

@@ -112,7 +112,7 @@ def test_a_metric_may_be_given_several_columns_as_one(lenient, make_task, graded
 def test_a_metric_may_take_the_place_of_each_row_in_the_file(make_task, graded):
     """stanford-covid-vaccine, as published: whether a predicted row counts is looked up by its place in the file."""
     task = make_task(
-        metric=find_in_tasks("mcrmse"), takes={"mask": "keep", "ids": "id"}, places="submission_rows", lenient=True
+        metric=find_in_tasks("mcrmse"), takes={"mask": "keep", "ids": "id"}, positions="submission_rows", lenient=True
     )  # fmt: skip
     answers = "id,price,keep\na,1,True\nb,2,True\nc,3,False\n"
     assert graded(task, answers, "id,price\na,1\nb,2\nc,3\n").score == 0

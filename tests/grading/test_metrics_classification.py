@@ -279,9 +279,9 @@ def test_scores_of_probabilities_do_not_change_with_the_order_of_rows(rows, rand
         truth[order], prediction[order], positive_weight=[14, 2], negative_weight=[7, 1]
     )
     assert again == pytest.approx(score)
-    one = truth[:, 0], prediction[:, 0]
-    again = probabilistic_f1(one[0][order], one[1][order])
-    assert again == pytest.approx(probabilistic_f1(*one), nan_ok=True)
+    pair = truth[:, 0], prediction[:, 0]
+    again = probabilistic_f1(pair[0][order], pair[1][order])
+    assert again == pytest.approx(probabilistic_f1(*pair), nan_ok=True)
 
 
 @pytest.mark.parametrize(

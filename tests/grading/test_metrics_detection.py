@@ -43,14 +43,14 @@ def of(images, side):
     return boxes(*texts)
 
 
-def iou(one, other):
+def iou(box, other):
     """The IoU of two boxes, as polygons."""
-    one, other = shapely.box(*one), shapely.box(*other)
-    return one.intersection(other).area / one.union(other).area
+    box, other = shapely.box(*box), shapely.box(*other)
+    return box.intersection(other).area / box.union(other).area
 
 
 @pytest.mark.parametrize(
-    ("true", "given", "by_hand"),
+    ("true", "predicted", "by_hand"),
     [
         ("a 0 0 10 10", "a 5 5", 1.0),
         ("a 0 0 10 10", "b 5 5", 0.0),
@@ -65,8 +65,8 @@ def iou(one, other):
         ("a 0 0 10 10", "", 0.0),
     ],
 )
-def test_points_in_boxes_by_hand(true, given, by_hand):
-    score = point_in_box_f1([parse_rectangles(true, "here")], [parse_points(given, "here")])
+def test_points_in_boxes_by_hand(true, predicted, by_hand):
+    score = point_in_box_f1([parse_rectangles(true, "here")], [parse_points(predicted, "here")])
     assert score == pytest.approx(by_hand)
 
 
@@ -82,7 +82,7 @@ def test_the_published_sample_of_kuzushiji_scores_zero():
 
 
 @pytest.mark.parametrize(
-    ("true", "given", "by_hand"),
+    ("true", "predicted", "by_hand"),
     [
         ("a 1 0 0 2 2", "a 0.3 0 0 2 2", 1.0),
         ("a 1 0 0 2 2", "a 0.3 0 0 2 1", 0.0),  # IoU exactly 0.5 is not above
@@ -99,8 +99,8 @@ def test_the_published_sample_of_kuzushiji_scores_zero():
         ("a 1 2 2 0 0", "a 1 2 2 0 0", 0.0),
     ],
 )
-def test_voc_average_precision_by_hand(true, given, by_hand):
-    assert map_iou50_siim(boxes(true), boxes(given)) == pytest.approx(by_hand)
+def test_voc_average_precision_by_hand(true, predicted, by_hand):
+    assert map_iou50_siim(boxes(true), boxes(predicted)) == pytest.approx(by_hand)
 
 
 def test_boxes_of_equal_score_count_together():
@@ -174,9 +174,9 @@ def test_the_order_of_pictures_does_not_matter(images, random):
 def coco_by_pycocotools(images, *, corners_as_sizes=False, first_id=1):
     def entry(image, box):
         label, score, (left, top, right, bottom) = box
-        place = [left, top, right, bottom] if corners_as_sizes else [left, top, right - left, bottom - top]
+        bbox = [left, top, right, bottom] if corners_as_sizes else [left, top, right - left, bottom - top]
         area = (right - left) * (bottom - top)
-        return {"image_id": image, "category_id": int(label), "score": score, "bbox": place, "area": area}
+        return {"image_id": image, "category_id": int(label), "score": score, "bbox": bbox, "area": area}
 
     sides = []
     for side in (0, 1):
@@ -184,7 +184,7 @@ def coco_by_pycocotools(images, *, corners_as_sizes=False, first_id=1):
         data = COCO()
         data.dataset = {
             "images": [{"id": n} for n in range(len(images))],
-            "annotations": [box | {"id": first_id + place, "iscrowd": 0} for place, box in enumerate(entries)],
+            "annotations": [box | {"id": first_id + number, "iscrowd": 0} for number, box in enumerate(entries)],
             "categories": [{"id": 1}, {"id": 2}],
         }
         sides.append(data)
@@ -200,7 +200,7 @@ def coco_by_pycocotools(images, *, corners_as_sizes=False, first_id=1):
 
 
 @settings(deadline=None)
-@given(FOUND.filter(lambda images: any(found for _, found in images)))
+@given(FOUND.filter(lambda images: any(predicted for _, predicted in images)))
 def test_coco_precision_equals_that_of_pycocotools(images):
     truth, prediction = of(images, 0), of(images, 1)
     assert coco_map_iou40(truth, prediction) == pytest.approx(coco_by_pycocotools(images), nan_ok=True)
@@ -221,10 +221,10 @@ def test_rows_of_one_picture_are_joined_when_they_are_named():
     # The first image is submitted in two rows, and counts once. Its second box hits what is hit already, unless the
     # first hit was by the very first box of the file: then 2 of 2 boxes count as hits, and 2 hits are of 2 true boxes.
     truth = boxes("1 1 0 0 9 9", "1 1 0 0 9 9", "1 1 0 0 9 9")
-    found = boxes("1 0.9 0 0 9 9", "1 0.8 0 0 9 9", "1 0.7 50 50 60 60")
-    assert coco_map_iou40(truth, found, images=["a", "a", "b"]) == pytest.approx(51 / 101)
-    assert coco_map_iou40(truth, found, images=["a", "a", "b"], positions=[1, 2, 0]) == pytest.approx(51 / 101)
-    assert coco_map_iou40(truth, found, images=["a", "a", "b"], positions=[0, 1, 2]) == 1
+    predicted = boxes("1 0.9 0 0 9 9", "1 0.8 0 0 9 9", "1 0.7 50 50 60 60")
+    assert coco_map_iou40(truth, predicted, images=["a", "a", "b"]) == pytest.approx(51 / 101)
+    assert coco_map_iou40(truth, predicted, images=["a", "a", "b"], positions=[1, 2, 0]) == pytest.approx(51 / 101)
+    assert coco_map_iou40(truth, predicted, images=["a", "a", "b"], positions=[0, 1, 2]) == 1
 
 
 def test_only_the_hundred_surest_boxes_of_a_class_and_picture_count():

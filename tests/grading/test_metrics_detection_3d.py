@@ -145,8 +145,8 @@ def test_the_order_of_scenes_does_not_matter(solids, random):
     pairs = list(zip(scenes, scenes[1:] + scenes[:1], strict=True))
     moved = random.sample(pairs, len(pairs))
     for quirk in (False, True):
-        one, other = (map_3d_iou(*zip(*each, strict=True), average_precision=quirk) for each in (pairs, moved))
-        assert one == pytest.approx(other)
+        score, other = (map_3d_iou(*zip(*each, strict=True), average_precision=quirk) for each in (pairs, moved))
+        assert score == pytest.approx(other)
 
 
 def test_boxes_of_absurd_size_are_measured_without_error():
@@ -197,13 +197,13 @@ def test_no_scenes_have_no_score():
 
 def test_steps_of_recall_are_subtracted_as_published_to_the_last_digit():
     # Six of six boxes found: the steps k/6 - (k - 1)/6 add up to 1, whereas six times 1/6 is 0.9999999999999999.
-    six = scene(*(f"1 {20 * place} 0 0 2 4 1 0 car" for place in range(6)))
+    six = scene(*(f"1 {20 * number} 0 0 2 4 1 0 car" for number in range(6)))
     assert map_3d_iou([six], [six], thresholds=[0.5], average_precision=True) == 1
 
 
 def test_scenes_are_added_up_in_the_order_of_their_names_where_these_are_given():
     # With n of ten boxes right a scene scores n/10, and 0.1 + 0.2 + 0.3 is not 0.3 + 0.2 + 0.1 to the last digit.
-    boxes = [f"1 {20 * place} 0 0 2 4 1 0 car" for place in range(10)]
+    boxes = [f"1 {20 * number} 0 0 2 4 1 0 car" for number in range(10)]
     truth, prediction = [scene(*boxes[:right]) for right in (1, 2, 3)], [scene(*boxes)] * 3
     forward, backward = (0.1 + 0.2 + 0.3) / 3, (0.3 + 0.2 + 0.1) / 3
     assert forward != backward

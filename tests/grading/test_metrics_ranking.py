@@ -209,9 +209,9 @@ def test_average_precision_of_one_row_by_hand(truth, prediction, by_hand):
 
 @given(st.permutations("abcdefgh"), st.sampled_from("abcdefgh"), st.integers(1, 8))
 def test_with_one_true_label_it_is_one_over_its_place(guesses, true, k):
-    place = guesses.index(true) + 1
+    rank = guesses.index(true) + 1
     score = map_at_k(text(true), text(" ".join(guesses)), k=k)
-    assert score == pytest.approx(1 / place if place <= k else 0)
+    assert score == pytest.approx(1 / rank if rank <= k else 0)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=8).filter(any))

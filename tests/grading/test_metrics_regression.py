@@ -87,7 +87,7 @@ def test_the_published_mask_follows_the_rows_of_the_submission_and_not_their_ids
     truth, prediction, generator = random_rows(seed, rows, 2)
     keep = generator.random(rows) < 0.6
     keep[0] = True
-    ids = np.array([f"id_{place}" for place in generator.permutation(rows)])
+    ids = np.array([f"id_{number}" for number in generator.permutation(rows)])
     shuffled = generator.permutation(rows)
     as_published = scored_mcrmse(truth, prediction, mask=keep, ids=ids, submission_rows=shuffled)
     assert as_published == pytest.approx(published_mcrmse(ids, truth, prediction, keep, shuffled))

@@ -152,7 +152,7 @@ def test_published_sample_submissions_score_zero_on_any_true_masks_away_from_the
 
 
 def labelled(slices, classes, volume="case1_day0"):
-    rows = [(f"{volume}_slice_{place:04}", name) for place in range(slices) for name in classes]
+    rows = [(f"{volume}_slice_{number:04}", name) for number in range(slices) for name in classes]
     return dict(zip(("slices", "classes"), zip(*rows, strict=True), strict=True))
 
 
@@ -208,14 +208,14 @@ def test_the_published_grader_stacks_predictions_by_their_own_names():
     days = ["case1_day1_slice_0001", "case1_day10_slice_0001"]
     assert dice_hausdorff(truth, truth, **rows, predicted_slices=days) == pytest.approx(swapped)
     # Two predicted slices in one volume against one true slice: depth counts in true slices.
-    one = ["case1_day0_slice_0001", "case1_day0_slice_0002"]
-    score = dice_hausdorff(masks("1 1", ""), masks("1 1", "1 1"), **rows, predicted_slices=one)
+    names = ["case1_day0_slice_0001", "case1_day0_slice_0002"]
+    score = dice_hausdorff(masks("1 1", ""), masks("1 1", "1 1"), **rows, predicted_slices=names)
     assert score == pytest.approx(0.4 * (1 + 0) / 2 + 0.6 * (1 - 1 / math.sqrt(3)))
     # A submission that ends early: its only row is right, and so is its only volume.
     assert dice_hausdorff(truth, [truth[0], None], **rows, predicted_slices=days[:1]) == 1
     other = [*truth[:1], parse_mask("1 1", 5, 5, "here")]
     with pytest.raises(InvalidSubmission, match="different sizes"):
-        dice_hausdorff(other, other, **rows, predicted_slices=one)
+        dice_hausdorff(other, other, **rows, predicted_slices=names)
     # In a third predicted volume, which is compared with none of the two true ones.
     four = {"slices": ["v_slice_1", "v_slice_2", "w_slice_1", "w_slice_2"], "classes": "aaaa", "merge_classes": True}
     large_small = [*masks("1 1", "1 1"), *masks("1 1", "1 1", height=5, width=5)]
@@ -227,8 +227,8 @@ def test_the_published_grader_stacks_predictions_by_their_own_names():
 def test_the_distance_equals_that_of_scipy(pair):
     truth, prediction = pair
     assume(0 < prediction.sum() <= 10 * truth.sum())
-    one, other = (np.argwhere(volume) / volume.shape for volume in pair)
-    expected = max(directed_hausdorff(one, other)[0], directed_hausdorff(other, one)[0]) / math.sqrt(3)
+    points, other = (np.argwhere(volume) / volume.shape for volume in pair)
+    expected = max(directed_hausdorff(points, other)[0], directed_hausdorff(other, points)[0]) / math.sqrt(3)
     rows = labelled(len(truth), "a")
     for method in ({"max_pairs": 0}, {}):  # with a tree, and from all pairs of voxels
         score = dice_hausdorff(drawn(truth), drawn(prediction), **rows, dice_weight=0, hausdorff_weight=1, **method)

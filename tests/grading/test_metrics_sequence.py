@@ -53,7 +53,7 @@ def test_order_of_one_row_equals_the_correlation_of_scipy(order):
 @given(ORDERS)
 def test_order_equals_a_count_of_all_pairs_and_ignores_which_side_and_row_is_first(orders):
     truth, prediction = joined([sorted(order) for order in orders]), joined(orders)
-    turned = sum(one > other for order in orders for i, one in enumerate(order) for other in order[i + 1 :])
+    turned = sum(item > other for order in orders for i, item in enumerate(order) for other in order[i + 1 :])
     pairs = sum(len(order) * (len(order) - 1) for order in orders)
     expected = pytest.approx(1 - 4 * turned / pairs if pairs else math.nan, nan_ok=True)
     assert kendall_tau_pooled(truth, prediction) == expected

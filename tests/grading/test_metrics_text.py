@@ -30,10 +30,10 @@ def edits(left, right):
     if not left or not right:
         return len(left) + len(right)
     row = list(range(len(right) + 1))
-    for i, one in enumerate(left, 1):
+    for i, character in enumerate(left, 1):
         above, row = row, [i]
         for j, other in enumerate(right, 1):
-            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (one != other)))
+            row.append(min(above[j] + 1, row[-1] + 1, above[j - 1] + (character != other)))
     return row[-1]
 
 
@@ -128,9 +128,9 @@ def test_answers_equal_the_two_f1_scores_of_scikit_learn(rows):
         texts(*[predicted for _, predicted in rows]),
     )
     answered = [predicted != "" for _, predicted in rows]
-    wanted = [predicted in right if predicted else bool(right - {""}) for right, predicted in rows]
-    own = sklearn.metrics.f1_score(wanted, answered, zero_division=np.nan)
-    published = sklearn.metrics.f1_score(wanted, answered, average="micro")
+    correct = [predicted in right if predicted else bool(right - {""}) for right, predicted in rows]
+    own = sklearn.metrics.f1_score(correct, answered, zero_division=np.nan)
+    published = sklearn.metrics.f1_score(correct, answered, average="micro")
     assert nq_micro_f1(truth, prediction) == pytest.approx(own, nan_ok=True)
     assert nq_micro_f1(truth, prediction, count_true_negatives=True) == pytest.approx(published)
 

@@ -22,10 +22,10 @@ _BOX_3D = ("confidence", "center_x", "center_y", "center_z", "width", "length", 
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """The labeled points of an image, `places` of shape (n, 2)."""
+    """The labeled points of an image, `positions` of shape (n, 2)."""
 
     labels: NDArray[np.object_]
-    places: NDArray[np.float64]
+    positions: NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

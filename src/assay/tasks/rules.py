@@ -150,7 +150,7 @@ class Metric(Model):
     answers: dict[str, str | tuple[str, ...]] = Field(
         default={}, description="parameter -> column or columns of the answers that it receives"
     )
-    places: str | None = Field(
+    positions: str | None = Field(
         default=None, description="parameter that receives the position of each row in the submitted file, from 0"
     )
 

@@ -58,8 +58,8 @@ def macro_f1(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
 
 def count_classes(truth: NDArray[Any], prediction: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """For each class that occurs: how often it is rightly predicted, true, and predicted."""
-    classes, place = np.unique(np.concatenate([truth, prediction]), return_inverse=True)
-    true, predicted = place[: len(truth)], place[len(truth) :]
+    classes, codes = np.unique(np.concatenate([truth, prediction]), return_inverse=True)
+    true, predicted = codes[: len(truth)], codes[len(truth) :]
     hits = true[true == predicted]
     count = [np.bincount(rows, minlength=len(classes)) for rows in (hits, true, predicted)]
     return count[0], count[1], count[2]

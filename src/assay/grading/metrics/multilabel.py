@@ -59,12 +59,12 @@ def map_at_k(truth: NDArray[Any], prediction: NDArray[Any], *, k: int, separator
 
 
 def _average_precision(true: set[str], guesses: list[str], k: int) -> float:
-    found: set[str] = set()
+    hits: set[str] = set()
     total = 0.0
-    for place, guess in enumerate(guesses, start=1):
-        if guess in true and guess not in found:
-            found.add(guess)
-            total += len(found) / place
+    for rank, guess in enumerate(guesses, start=1):
+        if guess in true and guess not in hits:
+            hits.add(guess)
+            total += len(hits) / rank
     return total / min(len(true), k)
 
 

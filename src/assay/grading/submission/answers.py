@@ -204,9 +204,9 @@ class ParsedSubmission:
         metric, parameters = self.answers.task.metric, dict(self.submitted)
         for key, names in metric.answers.items():
             parameters[key] = _stack([self._column(name) for name in ([names] if isinstance(names, str) else names)])
-        if metric.places:
+        if metric.positions:
             rows = len(next(iter(self.columns.values())))
-            parameters[metric.places] = np.arange(rows) if self.positions is None else self.positions
+            parameters[metric.positions] = np.arange(rows) if self.positions is None else self.positions
         return parameters
 
     def finish(self, name: str, name_row: NameRow) -> Self:

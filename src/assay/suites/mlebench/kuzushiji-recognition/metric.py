@@ -20,7 +20,7 @@ def point_in_box_f1(truth: Sequence[Boxes], prediction: Sequence[Points]) -> flo
     for true, predicted in zip(truth, prediction, strict=True):
         boxes, points = boxes + len(true.labels), points + len(predicted.labels)
         for label in set(true.labels):
-            hits += _boxes_hit(true.corners[true.labels == label], predicted.places[predicted.labels == label])
+            hits += _boxes_hit(true.corners[true.labels == label], predicted.positions[predicted.labels == label])
     return 2 * hits / (boxes + points) if boxes + points else 0.0
 
 
