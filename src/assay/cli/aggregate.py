@@ -55,9 +55,11 @@ def aggregate_command(
     strata = registry.split_of_each(tasks)
     by_agent = read_reports_by_agent(reports)
     results = {}
-    for agent, found in by_agent.items():
+    for agent, reports_of_agent in by_agent.items():
         try:
-            results[agent] = aggregate_reports(found, tasks, seeds=seeds, pad_missing=pad_missing, strata=strata)
+            results[agent] = aggregate_reports(
+                reports_of_agent, tasks, seeds=seeds, pad_missing=pad_missing, strata=strata
+            )
         except UsageError as problem:
             raise UsageError(f"{one_line(agent)}: {problem}" if agent else str(problem)) from None
     if json_:

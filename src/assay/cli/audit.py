@@ -119,12 +119,12 @@ def audit_command(
 def _print(audit: "TaskAudit", all_: bool) -> None:
     where = f", edition {audit.edition}, {audit.variant} data" if audit.edition else ""
     echo(f"{audit.name}{where}")
-    shown = [*audit.defects(), *(finding for finding in audit.findings if all_ and not finding.is_defect)]
-    for finding in shown:
+    findings = [*audit.defects(), *(finding for finding in audit.findings if all_ and not finding.is_defect)]
+    for finding in findings:
         echo(f"  {finding.severity:<7} {finding.check}: {finding.text}")
         for line in finding.evidence:
             echo(f"            {line}")
-    if not shown:
+    if not findings:
         echo(f"  nothing found by {plural(audit.count('none'), 'check')}")
 
 

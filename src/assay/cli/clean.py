@@ -43,30 +43,30 @@ def clean_command(
       assay clean runs/old --yes
     """
     filters = {"failed": failed, "outdated": outdated, "replaced": replaced, "forks": forks}
-    wanted = {name for name, chosen in filters.items() if chosen}
+    conditions = {name for name, chosen in filters.items() if chosen}
     for folder in folders:
         if (folder / "trial.json").exists():
-            if wanted:
-                raise UsageError(f"--{min(wanted)} requires a run, and {folder} is a trial")
+            if conditions:
+                raise UsageError(f"--{min(conditions)} requires a run, and {folder} is a trial")
             trial = TrialFolder(folder.resolve())
             _remove_trials(RunFolder(trial.path.parent.parent), [trial], yes)
             continue
         run = RunFolder(folder)
-        trials = _select(run, wanted)
-        if not trials and (wanted or not run.file.trials):
+        trials = _select(run, conditions)
+        if not trials and (conditions or not run.file.trials):
             echo(f"{folder}: nothing to remove")
-        if trials and wanted:
+        if trials and conditions:
             _remove_trials(run, trials, yes)
-        elif not wanted:
+        elif not conditions:
             _remove_run(run, yes)
 
 
-def _select(run: RunFolder, wanted: set[str]) -> list[TrialFolder]:
+def _select(run: RunFolder, conditions: set[str]) -> list[TrialFolder]:
     """Return the trials that match any of the filters, or all if there are none."""
     from assay.runs.hashes import is_outdated
 
     trials = list(run.trials())
-    if not wanted:
+    if not conditions:
         return trials
     superseded = {trial.file.replaces for trial in trials}
     chosen = []
@@ -77,7 +77,7 @@ def _select(run: RunFolder, wanted: set[str]) -> list[TrialFolder]:
             "replaced": trial.path.name in superseded,
             "forks": trial.file.parent is not None,
         }
-        if any(matches[name] for name in wanted):
+        if any(matches[name] for name in conditions):
             chosen.append(trial)
     return chosen
 

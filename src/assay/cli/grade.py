@@ -66,12 +66,12 @@ def grade_command(
       assay grade sub.csv mlebench/leaf-classification --variant synthetic
     """
     _check_exists(file, task)
-    found, home = open_registry(folders).task(task), Home.default()
+    known, home = open_registry(folders).task(task), Home.default()
     if leaderboard:
         from assay.grading.leaderboard import read_leaderboard
 
-        found = found.model_copy(update={"leaderboard": read_leaderboard(leaderboard, found.metric)})
-    prepared = load_data(home, found, edition, variant)
+        known = known.model_copy(update={"leaderboard": read_leaderboard(leaderboard, known.metric)})
+    prepared = load_data(home, known, edition, variant)
     grade = grade_submission(file, prepared, home=home, sandbox=sandbox)
     if json_:
         echo(grade.model_dump_json(indent=2))
@@ -95,9 +95,9 @@ def validate_command(
       assay validate submission.csv pocket/house-price
     """
     _check_exists(file, task)
-    found = open_registry(folders).task(task)
-    validate_submission(file, load_data(Home.default(), found, edition, variant))
-    echo(f"{file} is a valid submission for {found.id}")
+    known = open_registry(folders).task(task)
+    validate_submission(file, load_data(Home.default(), known, edition, variant))
+    echo(f"{file} is a valid submission for {known.id}")
 
 
 @click.command("grade-batch")

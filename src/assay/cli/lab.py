@@ -56,15 +56,15 @@ def check_command(name: str, json_: bool) -> None:
 
     from assay.lab.import_check import check_imports
 
-    found = anyio.run(check_imports, Home.default(), name)
-    failed = [each for each in found if each.error]
+    packages = anyio.run(check_imports, Home.default(), name)
+    failed = [each for each in packages if each.error]
     if json_:
-        echo_json("imports/1", packages=found)
+        echo_json("imports/1", packages=packages)
     else:
         if failed:
             columns = (Column("package"), Column("error", kind="prose"))
             print_tables([Table("failed", columns, tuple((each.package, each.error) for each in failed))])
-        echo(f"{len(found) - len(failed)} of {len(found)} packages of {name} can be imported in a sealed lab.")
+        echo(f"{len(packages) - len(failed)} of {len(packages)} packages of {name} can be imported in a sealed lab.")
     if failed:
         raise click.exceptions.Exit(1)
 

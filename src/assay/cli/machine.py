@@ -79,7 +79,7 @@ def _check_machine() -> "list[Diagnosis]":
 
     load = read_load()
     busy = describe_load(load)
-    found = [
+    checks = [
         Diagnosis("assay", "ok", f"{__version__}, Python {platform.python_version()} at {sys.executable}"),
         Diagnosis("cores", "ok", f"{len(os.sched_getaffinity(0))} usable"),
         Diagnosis("load", "degraded" if busy else "ok", busy or f"{load} runnable processes per core"),
@@ -88,12 +88,12 @@ def _check_machine() -> "list[Diagnosis]":
         if extra in _DEVELOPMENT:
             continue
         if all(map(_is_installed, _packages_of(extra))):
-            found.append(Diagnosis(f"extra {extra}", "ok", "installed"))
+            checks.append(Diagnosis(f"extra {extra}", "ok", "installed"))
         else:
-            found.append(Diagnosis(f"extra {extra}", "degraded", "not installed", f"pip install 'mlassay[{extra}]'"))
+            checks.append(Diagnosis(f"extra {extra}", "degraded", "not installed", f"pip install 'mlassay[{extra}]'"))
     keys = [name for name in _KEYS if os.environ.get(name)]
-    found.append(Diagnosis("API keys", "ok" if keys else "degraded", ", ".join(keys) or "none in the environment"))
-    return found
+    checks.append(Diagnosis("API keys", "ok" if keys else "degraded", ", ".join(keys) or "none in the environment"))
+    return checks
 
 
 def _packages_of(extra: str) -> list[str]:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from assay.core.home import Home
-    from assay.core.layout import TableColumn
     from assay.core.progress import Progress
     from assay.core.table import Table
     from assay.data.store import Prepared
@@ -162,25 +161,6 @@ def choose_progress(hidden: bool) -> "Progress":
     from assay.core.progress import NoProgress, ProgressBars
 
     return NoProgress() if hidden else ProgressBars()
-
-
-def print_table(header: Sequence["str | TableColumn"], rows: Sequence[Sequence[str]]) -> None:
-    """Print aligned columns without borders, one line per row.
-
-    On a terminal the table fits its width: long cells are shortened in the middle, and columns are left out if they
-    must be, which a last line says. In a file or a pipe every cell is whole, so that it can be cut and grepped.
-    """
-    from assay.core.layout import TableColumn, fit_table
-
-    columns = [TableColumn(one, shrinks=True) if isinstance(one, str) else one for one in header]
-    clean = [[strip_control(cell).replace("\n", " ") for cell in row] for row in rows]
-    table = fit_table(columns, clean, terminal_width())
-    title, rows = "  ".join(table.header).rstrip(), table.rows
-    if uses_color():
-        title, rows = click.style(title, dim=True), tuple(tuple(map(color_word, row)) for row in rows)
-    echo_styled("\n".join([title, *("  ".join(row).rstrip() for row in rows)]))
-    if table.left_out:
-        echo(f"(hidden to fit the width: {', '.join(table.left_out)})")
 
 
 def echo_json(format: str, /, **content: Any) -> None:

@@ -56,20 +56,20 @@ def panel_command(
       assay panel pocket/house-price
       assay panel mlagentbench/feedback --variant synthetic-0 --seeds 3
     """
-    found = open_registry(folders).task(task)
+    known = open_registry(folders).task(task)
     progress = choose_progress(quiet or json_)
     home = Home.default()
-    chosen = load_data(home, found, edition, variant).variant
+    chosen = load_data(home, known, edition, variant).variant
     measured = measure_panel(
-        home, found, edition=edition, variant=chosen, sandbox=sandbox, seeds=seeds, progress=progress
+        home, known, edition=edition, variant=chosen, sandbox=sandbox, seeds=seeds, progress=progress
     )
-    path = keep_measurements(home, found, measured)
+    path = keep_measurements(home, known, measured)
     if store:
-        path = save_measurements(found, measured)
+        path = save_measurements(known, measured)
     if json_:
         echo(measured.model_dump_json(indent=2))
         return
-    stored = {solution.name: solution.score for solution in found.measured.panel} if found.measured else {}
+    stored = {solution.name: solution.score for solution in known.measured.panel} if known.measured else {}
     columns = (Column("solution"), *(Column(name, kind="number") for name in ("score", "stored score")))
     rows = [(solution.name, solution.score, stored.get(solution.name), solution.seconds) for solution in measured.panel]
     echo(f"starter: {measured.baseline:.5f} ± {measured.baseline_spread:.3g} over {measured.baseline_seeds} seeds")

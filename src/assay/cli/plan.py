@@ -126,11 +126,11 @@ def _model_settings(plan: "Plan") -> list[str]:
     """Return the settings of models, and those of single roles, as they are written after --set."""
     from assay.models.settings import is_role
 
-    shown = []
+    texts = []
     for name, value in plan.model_settings.items():
         by_key = {f"{name}.{key}": own for key, own in value.items()} if is_role(name, value) else {name: value}
-        shown += [f"{key}={json.dumps(own)}" for key, own in by_key.items()]
-    return shown
+        texts += [f"{key}={json.dumps(own)}" for key, own in by_key.items()]
+    return texts
 
 
 def _earlier_runs(out: Path | None) -> list[Path]:

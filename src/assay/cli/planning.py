@@ -202,20 +202,20 @@ def make_plan(ctx: click.Context) -> "tuple[Plan, PlanConfig]":
 
 def read_flags(ctx: click.Context) -> dict[str, Any]:
     """Return the settings given on the command line itself, under the keys of a plan file."""
-    given = {
+    flags = {
         name: value
         for name, value in ctx.params.items()
         if ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
         and name not in (*_NOT_SETTINGS, *_OF_STUDIES)
         and not name.startswith("study_")
     }
-    content = _nested(_pairs("--config", given.pop("config", ())), "--config")
-    settings = read_model_settings(given.pop("model_settings", ()))
+    content = _nested(_pairs("--config", flags.pop("config", ())), "--config")
+    settings = read_model_settings(flags.pop("model_settings", ()))
     groups = {
-        "roles": _pairs("--role", given.pop("roles", ())),
+        "roles": _pairs("--role", flags.pop("roles", ())),
         "model_settings": settings,
-        "budget": {key: given.pop(name) for name, key in _BUDGET.items() if name in given},
-        "resources": {key: given.pop(name) for name, key in _RESOURCES.items() if name in given},
+        "budget": {key: flags.pop(name) for name, key in _BUDGET.items() if name in flags},
+        "resources": {key: flags.pop(name) for name, key in _RESOURCES.items() if name in flags},
     }
     for group, values in groups.items():
         if values:
@@ -223,7 +223,7 @@ def read_flags(ctx: click.Context) -> dict[str, Any]:
     tasks = [name for name in ctx.params.get("names", ()) if not name.endswith(".toml")]
     if tasks:
         content["tasks"] = tasks
-    return content | given
+    return content | flags
 
 
 def read_model_settings(texts: Sequence[str]) -> dict[str, Any]:

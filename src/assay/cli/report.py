@@ -80,7 +80,7 @@ def report_command(
       assay report runs/first --figures figures
     """
     formats = {"--json": json_, "--csv": csv_, "--markdown": markdown, "--latex": latex}
-    chosen = [name for name, given in formats.items() if given]
+    chosen = [name for name, is_chosen in formats.items() if is_chosen]
     if len(chosen) > 1:
         raise UsageError(f"Pass only one of {' and '.join(chosen)}")
     if trials and not (csv_ or html):

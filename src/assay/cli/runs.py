@@ -142,9 +142,9 @@ def _print_event(event: "Event", steps: dict[int, int], lines: int) -> None:
     number = _step_of(event, steps)
     where = "" if number is None else f"  step {number}"
     text = event.traceback if isinstance(event, AgentCrashed) else describe_event(event)
-    shown = text.splitlines()
+    text_lines = text.splitlines()
     echo(f"{event.time:%H:%M:%S}  {event.kind}{where}")
-    for line in shown[:lines]:
+    for line in text_lines[:lines]:
         echo(f"    {line}")
-    if len(shown) > lines:
-        echo(f"    … {plural(len(shown) - lines, 'more line')}; --lines {len(shown)} shows all")
+    if len(text_lines) > lines:
+        echo(f"    … {plural(len(text_lines) - lines, 'more line')}; --lines {len(text_lines)} shows all")

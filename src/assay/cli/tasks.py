@@ -81,10 +81,10 @@ def _filter_by_split(tasks: list[Task], suites: list[Suite], splits: tuple[str, 
 
 def _filter_by_category(tasks: list[Task], categories: tuple[str, ...], known: list[str]) -> list[Task]:
     """Return the tasks of one of the categories, in any case of letters, or all if none is named."""
-    wanted = {category.lower() for category in categories}
+    chosen = {category.lower() for category in categories}
     if unknown := next((name for name in categories if name.lower() not in map(str.lower, known)), None):
         raise UsageError(f"no category is named {unknown!r}; available: {', '.join(known) or 'none'}")
-    return [task for task in tasks if task.category and task.category.lower() in wanted] if categories else tasks
+    return [task for task in tasks if task.category and task.category.lower() in chosen] if categories else tasks
 
 
 @click.command("show")
@@ -98,25 +98,25 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
     Examples:
       assay show pocket/house-price
     """
-    found, home = open_registry(folders).task(task), Home.default()
-    variants = _prepared_variants(home, found)
+    known, home = open_registry(folders).task(task), Home.default()
+    variants = _prepared_variants(home, known)
     if json_:
-        echo_json("task/2", **found.model_dump(mode="json"), prepared=variants)
+        echo_json("task/2", **known.model_dump(mode="json"), prepared=variants)
         return
-    echo(f"{found.id}: {found.title}\n{found.summary}\n")
-    for name, fact in _facts(found, variants):
+    echo(f"{known.id}: {known.title}\n{known.summary}\n")
+    for name, fact in _facts(known, variants):
         echo(f"  {name:<11} {fact}", indent=14)
-    for edition in found.editions:
-        _print_rules(edition, found.rules.get(edition))
-    if board := found.leaderboard:
+    for edition in known.editions:
+        _print_rules(edition, known.rules.get(edition))
+    if board := known.leaderboard:
         levels = ", ".join(f"{level} {getattr(board, level):g}" for level in ("gold", "silver", "bronze", "median"))
         echo(f"\n{board.teams:,} human teams: {levels}")
-    if found.measured:
-        measured = found.measured
+    if known.measured:
+        measured = known.measured
         spread = f"± {measured.baseline_spread:.3g} over {measured.baseline_seeds} seeds"
         echo(f"\nReference panel, measured {measured.date} (starter {measured.baseline:.5g} {spread}):")
         best_first = sorted(
-            measured.panel, key=lambda solution: solution.score, reverse=found.metric.direction == "higher"
+            measured.panel, key=lambda solution: solution.score, reverse=known.metric.direction == "higher"
         )
         columns = (
             Column("rank", kind="integer"),
@@ -127,7 +127,7 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
         rows = [(rank, solution.name, solution.score, solution.seconds) for rank, solution in enumerate(best_first, 1)]
         print_tables([Table("panel", columns, tuple(rows))])
     echo()
-    print_markdown(found.description)
+    print_markdown(known.description)
 
 
 def _facts(task: Task, variants: list[str]) -> list[tuple[str, str]]:

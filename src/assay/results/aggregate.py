@@ -90,7 +90,7 @@ def read_reports_by_agent(paths: Iterable[Path]) -> dict[str | None, dict[str, l
     for path in sorted(paths):
         agent = _read_report(path).get("agent")
         files[agent if isinstance(agent, str) else None].append(path)
-    return {agent: _read_results(same) for agent, same in files.items()}
+    return {agent: _read_results(own) for agent, own in files.items()}
 
 
 def _read_report(path: Path) -> dict[str, Any]:
@@ -109,14 +109,14 @@ def _read_results(paths: Iterable[Path]) -> dict[str, list[CompetitionResult]]:
     results: dict[str, list[CompetitionResult]] = defaultdict(list)
     for path in paths:
         try:
-            found = [CompetitionResult.model_validate(entry) for entry in _read_report(path)["competition_reports"]]
+            entries = [CompetitionResult.model_validate(entry) for entry in _read_report(path)["competition_reports"]]
         except (ValueError, KeyError, TypeError, ValidationError) as error:
             raise UsageError(
                 f"{path} is not a grading report: {type(error).__name__}: {one_line(str(error), 200)}"
             ) from None
-        for result in sorted(found, key=lambda one: one.competition_id):
+        for result in sorted(entries, key=lambda entry: entry.competition_id):
             results[result.competition_id].append(result)
-    rules = {(one.edition, one.variant) for some in results.values() for one in some}
+    rules = {(result.edition, result.variant) for by_seed in results.values() for result in by_seed}
     if len(rules) > 1:
         names = ", ".join(f"{edition}/{variant}" for edition, variant in sorted(rules))
         raise UsageError(f"These reports use different editions or variants and cannot be aggregated: {names}")
@@ -148,22 +148,22 @@ def aggregate_reports(
     available = max(counts.values()) if pad_missing else min(counts.values())
     if available == 0 or (seeds or 0) > available:
         raise UsageError(f"--seeds {seeds or 1}: the reports have only {available}")
-    wanted = seeds or available
-    table = {name: _first(results.get(name, ()), wanted, name) for name in split}
-    padded = sum(max(0, wanted - counts[name]) for name in split)
-    variants = tuple(sorted({one.variant for found in results.values() for one in found} - {"real"}))
+    used = seeds or available
+    table = {name: _first(results.get(name, ()), used, name) for name in split}
+    padded = sum(max(0, used - counts[name]) for name in split)
+    variants = tuple(sorted({result.variant for by_seed in results.values() for result in by_seed} - {"real"}))
     rates = {
-        name: _summarize({task: [getattr(one, field) for one in table[task]] for task in split}, strata or {})
+        name: _summarize({task: [getattr(result, field) for result in table[task]] for task in split}, strata or {})
         for name, field in RATES.items()
         if not variants or field in _WITHOUT_LEADERBOARD
     }
     if variants:
-        return Aggregate(len(split), wanted, padded, rates, pass_at={}, pass_all={}, detectable=None, variants=variants)
-    medals = {name: [float(one.any_medal) for one in results] for name, results in table.items()}
+        return Aggregate(len(split), used, padded, rates, pass_at={}, pass_all={}, detectable=None, variants=variants)
+    medals = {name: [float(result.any_medal) for result in by_seed] for name, by_seed in table.items()}
     pass_at, pass_all = inference.pass_curves(medals)
     return Aggregate(
         competitions=len(split),
-        seeds=wanted,
+        seeds=used,
         padded=padded,
         rates=rates,
         pass_at={k: 100 * share for k, share in pass_at.items()},
@@ -172,8 +172,8 @@ def aggregate_reports(
     )
 
 
-def _first(found: Sequence[CompetitionResult], wanted: int, name: str) -> list[CompetitionResult]:
-    return [*found[:wanted], *[CompetitionResult(competition_id=name)] * max(0, wanted - len(found))]
+def _first(results: Sequence[CompetitionResult], seeds: int, name: str) -> list[CompetitionResult]:
+    return [*results[:seeds], *[CompetitionResult(competition_id=name)] * max(0, seeds - len(results))]
 
 
 def _detectable(medals: Mapping[str, Sequence[float]]) -> float | None:

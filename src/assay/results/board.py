@@ -86,12 +86,12 @@ class BoardFolder:
     def entries(self) -> list[BoardEntry]:
         """Return all entries, the oldest first."""
         folder = self.path / "entries"
-        found = [
+        entries = [
             read_record(path / "entry.json", BoardEntry)
             for path in (folder.iterdir() if folder.is_dir() else ())
             if is_plain_name(path.name)
         ]
-        return sorted(found, key=lambda entry: (entry.added_at, entry.digest))
+        return sorted(entries, key=lambda entry: (entry.added_at, entry.digest))
 
     def bundle(self, entry: BoardEntry) -> Path:
         """Return the path of the bundle of an entry."""
@@ -121,11 +121,11 @@ class BoardFolder:
                 run, info, registry, home, expected, key, sandbox, allow_unverified=allow_unverified, progress=progress
             )
             self._refuse_known(entry)
-            place = work / "entry"
-            place.mkdir()
-            (work / "bundle.zip").rename(place / "bundle.zip")
-            write_json(place / "entry.json", entry.model_dump(mode="json"))
-            place.rename(self.path / "entries" / entry.name)
+            folder = work / "entry"
+            folder.mkdir()
+            (work / "bundle.zip").rename(folder / "bundle.zip")
+            write_json(folder / "entry.json", entry.model_dump(mode="json"))
+            folder.rename(self.path / "entries" / entry.name)
         finally:
             shutil.rmtree(work, ignore_errors=True)
         return entry
@@ -212,8 +212,8 @@ def _check_files(run: RunFolder) -> Iterator[RecordFinding]:
         if name == "index.json":
             continue
         with path.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if files.get(name) != found:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if files.get(name) != digest:
             yield RecordFinding(where, name, "its hash is not the one in the index")
 
 

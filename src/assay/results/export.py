@@ -57,16 +57,16 @@ def build_reports(run: RunFolder) -> dict[str, dict[str, Any]]:
     Grades of different suites, editions or variants are never in one report. Trials without a grade are listed
     separately; forks and trials that were rerun are left out.
     """
-    found: dict[tuple[str, str], list[Grade | NotGraded]] = defaultdict(list)
+    by_report: dict[tuple[str, str], list[Grade | NotGraded]] = defaultdict(list)
     for number, outcome in enumerate(read_frame(run), 1):
         if not outcome.counts:
             continue
         rules = _file_name(f"{outcome.rules.suite}-{outcome.edition}-{outcome.variant}")
-        place = f"{rules}/{_file_name(outcome.agent)}/seed-{outcome.seed:03}_grading_report.json"
+        path = f"{rules}/{_file_name(outcome.agent)}/seed-{outcome.seed:03}_grading_report.json"
         why = outcome.reason or f"the trial is {outcome.status}"
         name = outcome.task.partition("/")[2]
-        found[place, outcome.agent].append(outcome.grade or NotGraded(number, name, why))
-    return {place: make_report(grades) | {"agent": agent} for (place, agent), grades in sorted(found.items())}
+        by_report[path, outcome.agent].append(outcome.grade or NotGraded(number, name, why))
+    return {path: make_report(grades) | {"agent": agent} for (path, agent), grades in sorted(by_report.items())}
 
 
 def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:

@@ -73,7 +73,7 @@ def seed_error(sample: Sample) -> float | None:
 
 def attempt_error(sample: Sample) -> float:
     """Return the error of a share as if all trials were independent, √(p(1 − p) / N), as in the published paper."""
-    values = [value for some in sample.values() for value in some]
+    values = [value for seeds in sample.values() for value in seeds]
     share = fmean(values)
     return math.sqrt(max(share * (1 - share), 0.0) / len(values))
 
@@ -105,11 +105,11 @@ def bootstrap_interval(
     def draw(strata: Mapping[str, str] | None) -> Interval:
         random = np.random.default_rng(seed)
         groups = _strata(list(sample), strata)
-        found: list[Floats] = []
+        resampled: list[Floats] = []
         for start in range(0, resamples, 500):  # in parts, because of memory
             size = min(500, resamples - start)
-            found.append(statistic(_draw_seeds(values, _draw_tasks(groups, size, random), random)))
-        return _percentiles(np.concatenate(found), confidence)
+            resampled.append(statistic(_draw_seeds(values, _draw_tasks(groups, size, random), random)))
+        return _percentiles(np.concatenate(resampled), confidence)
 
     return _with_variation(draw, strata)
 
@@ -118,8 +118,8 @@ def _with_variation(
     compute: Callable[[Mapping[str, str] | None], Interval], strata: Mapping[str, str] | None
 ) -> Interval:
     """Return the interval within strata; without them where all tasks of each stratum agree, which proves little."""
-    found = compute(strata)
-    return compute(None) if strata and found.is_point else found
+    interval = compute(strata)
+    return compute(None) if strata and interval.is_point else interval
 
 
 def difference_intervals(
@@ -136,16 +136,16 @@ def difference_intervals(
     The same tasks are drawn for all samples, then seeds for each. Where all values are successes, it is the interval
     that this tends to with ever more resamples; where these show no variation, it is Tango's.
     """
-    exact = [_rate_difference_interval(samples[one], samples[two], strata, confidence) for one, two in pairs]
-    found = {pair: known for pair, known in enumerate(exact) if known is not None}
+    exact = [_rate_difference_interval(samples[first], samples[second], strata, confidence) for first, second in pairs]
+    intervals = {pair: known for pair, known in enumerate(exact) if known is not None}
     for within in (strata, None):
-        unknown = [pair for pair in range(len(pairs)) if pair not in found or found[pair].is_point]
-        drawn = sorted({place for pair in unknown for place in pairs[pair]})
-        means = _resample_means({place: samples[place] for place in drawn}, within, resamples, seed)
+        unknown = [pair for pair in range(len(pairs)) if pair not in intervals or intervals[pair].is_point]
+        drawn = sorted({index for pair in unknown for index in pairs[pair]})
+        means = _resample_means({index: samples[index] for index in drawn}, within, resamples, seed)
         for pair in unknown:
-            one, two = pairs[pair]
-            found[pair] = _percentiles(means[one] - means[two], confidence)
-    return [found[pair] for pair in range(len(pairs))]
+            first, second = pairs[pair]
+            intervals[pair] = _percentiles(means[first] - means[second], confidence)
+    return [intervals[pair] for pair in range(len(pairs))]
 
 
 def _resample_means(
@@ -155,15 +155,15 @@ def _resample_means(
     if not samples:
         return {}
     tasks = list(next(iter(samples.values())))
-    values = {place: _matrix({task: sample[task] for task in tasks}) for place, sample in samples.items()}
+    values = {index: _matrix({task: sample[task] for task in tasks}) for index, sample in samples.items()}
     random = np.random.default_rng(seed)
     groups = _strata(tasks, strata)
-    found: dict[int, list[Floats]] = {place: [] for place in samples}
+    resampled: dict[int, list[Floats]] = {index: [] for index in samples}
     for start in range(0, resamples, 500):  # in parts, because of memory
         drawn = _draw_tasks(groups, min(500, resamples - start), random)
-        for place, matrix in values.items():
-            found[place].append(mean_of_means(_draw_seeds(matrix, drawn, random)))
-    return {place: np.concatenate(parts) for place, parts in found.items()}
+        for index, matrix in values.items():
+            resampled[index].append(mean_of_means(_draw_seeds(matrix, drawn, random)))
+    return {index: np.concatenate(parts) for index, parts in resampled.items()}
 
 
 def rate_interval(sample: Sample, *, strata: Mapping[str, str] | None = None) -> Interval:
@@ -224,20 +224,20 @@ def _rate_difference_interval(
         return None
 
     def shifted_difference(task: str) -> Lattice:
-        one, two = first[task], second[task]
+        own, other = first[task], second[task]
         steps = np.subtract.outer(
-            np.arange(len(one) + 1) * (unit // len(one)), np.arange(len(two) + 1) * (unit // len(two))
+            np.arange(len(own) + 1) * (unit // len(own)), np.arange(len(other) + 1) * (unit // len(other))
         )
-        weights = np.multiply.outer(_binomial(len(one), fmean(one)), _binomial(len(two), fmean(two)))
+        weights = np.multiply.outer(_binomial(len(own), fmean(own)), _binomial(len(other), fmean(other)))
         return steps.ravel() + unit, weights.ravel()  # differences of −1 to 1 become 0 to 2
 
     tasks = list(first)
-    found = _with_variation(
+    interval = _with_variation(
         lambda within: _exact_interval(tasks, shifted_difference, 2 * unit, within, confidence), strata
     )
-    if found.is_point:
-        return tango_interval(round(2 * found.low - 1), len(tasks), confidence)
-    return Interval(2 * found.low - 1, 2 * found.high - 1)
+    if interval.is_point:
+        return tango_interval(round(2 * interval.low - 1), len(tasks), confidence)
+    return Interval(2 * interval.low - 1, 2 * interval.high - 1)
 
 
 def _common_unit(samples: Sequence[Sample], tasks: int) -> int | None:
@@ -301,8 +301,8 @@ def interquartile_mean(values: Floats) -> Floats:
     flat = np.sort(values.reshape(len(values), -1), axis=1)  # NaN comes last
     counts = (~np.isnan(flat)).sum(axis=1)
     cut = counts // 4
-    place = np.arange(flat.shape[1])
-    kept = (place >= cut[:, None]) & (place < (counts - cut)[:, None])
+    position = np.arange(flat.shape[1])
+    kept = (position >= cut[:, None]) & (position < (counts - cut)[:, None])
     means: Floats = np.where(kept, flat, 0.0).sum(axis=1) / kept.sum(axis=1)
     return means
 
@@ -314,7 +314,9 @@ def sample_iqm(sample: Sample) -> float:
 
 def performance_profile(sample: Sample, thresholds: Sequence[float]) -> list[float]:
     """Return, for each threshold, the mean over tasks of the share of trials above it."""
-    return [fmean(fmean(value > one for value in values) for values in sample.values()) for one in thresholds]
+    return [
+        fmean(fmean(value > threshold for value in values) for values in sample.values()) for threshold in thresholds
+    ]
 
 
 # Two agents
@@ -334,7 +336,7 @@ def sign_flip_test(differences: Sequence[float], *, seed: int = 0) -> SignFlipTe
     Differences of rates are multiples of one small number, so that the distribution of their sum is counted exactly for
     any number of tasks. Other values are enumerated up to 18 of them, and drawn at random beyond.
     """
-    nonzero = [abs(one) for one in differences if one]
+    nonzero = [abs(difference) for difference in differences if difference]
     observed = abs(sum(differences))
     if not nonzero:
         return SignFlipTest(1.0, True)
@@ -344,7 +346,7 @@ def sign_flip_test(differences: Sequence[float], *, seed: int = 0) -> SignFlipTe
     values = np.array(nonzero)
     limit = observed - _TOLERANCE * values.sum()
     if len(values) <= _MAX_ENUMERATED:
-        sums = reduce(lambda found, one: np.concatenate([found + one, found - one]), values, np.zeros(1))
+        sums = reduce(lambda sums, value: np.concatenate([sums + value, sums - value]), values, np.zeros(1))
         return SignFlipTest(float(np.mean(np.abs(sums) >= limit)), True)
     random = np.random.default_rng(seed)
     hits = sum(
@@ -365,8 +367,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values adjusted for several comparisons by Holm's method."""
     adjusted = [0.0] * len(p_values)
     largest = 0.0
-    for place, index in enumerate(sorted(range(len(p_values)), key=lambda one: p_values[one])):
-        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[index]))
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
         adjusted[index] = largest
     return adjusted
 
@@ -433,8 +435,8 @@ def bradley_terry_intervals(
     random = np.random.default_rng(seed)
     weights = random.exponential(size=(resamples, len(tasks)))
     ties = np.maximum(random.exponential(size=(resamples, 1, 1)), _LEAST_TIE)
-    found = bradley_terry(np.tensordot(weights, _wins_by_task(samples, tasks), axes=1), ties)
-    return [_percentiles(found[:, agent], confidence) for agent in range(len(samples))]
+    strengths = bradley_terry(np.tensordot(weights, _wins_by_task(samples, tasks), axes=1), ties)
+    return [_percentiles(strengths[:, agent], confidence) for agent in range(len(samples))]
 
 
 # Power, and success in several attempts
@@ -506,7 +508,7 @@ def expected_best(values: Sequence[float], k: int) -> float:
     For values of 0 and 1 it is `pass_at_k`.
     """
     ordered = sorted(values)
-    total = sum(value * math.comb(place, k - 1) for place, value in enumerate(ordered))
+    total = sum(value * math.comb(position, k - 1) for position, value in enumerate(ordered))
     return total / math.comb(len(ordered), k)
 
 
@@ -525,8 +527,8 @@ def _means(sample: Sample) -> list[float]:
 def _matrix(sample: Sample) -> Floats:
     """Return tasks × seeds, filled up with NaN where a task has fewer seeds."""
     values = np.full((len(sample), max(map(len, sample.values()))), np.nan)
-    for row, some in enumerate(sample.values()):
-        values[row, : len(some)] = some
+    for row, seeds in enumerate(sample.values()):
+        values[row, : len(seeds)] = seeds
     return values
 
 
@@ -537,11 +539,11 @@ def _strata(tasks: Sequence[str], strata: Mapping[str, str] | None) -> list[NDAr
     tasks form one stratum together, and a single one joins the smallest other.
     """
     groups: dict[str, list[int]] = {}
-    for place, task in enumerate(tasks):
-        groups.setdefault(strata.get(task, "") if strata else "", []).append(place)
+    for index, task in enumerate(tasks):
+        groups.setdefault(strata.get(task, "") if strata else "", []).append(index)
     alone = [group for group in groups.values() if len(group) == 1]
     others = sorted((group for group in groups.values() if len(group) > 1), key=len)
-    pooled = [place for group in alone for place in group]
+    pooled = [index for group in alone for index in group]
     if len(alone) == 1 and others:
         pooled += others.pop(0)
     return [np.array(group) for group in (pooled, *others) if group]
@@ -562,8 +564,8 @@ def _draw_seeds(values: Floats, tasks: NDArray[np.intp], random: np.random.Gener
     return drawn
 
 
-def _percentiles(found: Floats, confidence: float) -> Interval:
-    low, high = np.quantile(found, [(1 - confidence) / 2, (1 + confidence) / 2])
+def _percentiles(resampled: Floats, confidence: float) -> Interval:
+    low, high = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(low), float(high))
 
 

@@ -58,7 +58,7 @@ def collect_trees(run: RunFolder) -> list[SearchTree]:
         if not journal.nodes:
             continue
         tree = make_tree(journal, folder, task.title, f"tree{len(trees)}", with_code=room > 0)
-        room -= sum(len(shown.code) + len(shown.output) for shown in tree.nodes)
+        room -= sum(len(drawn.code) + len(drawn.output) for drawn in tree.nodes)
         trees.append(tree)
     return trees
 
@@ -66,16 +66,16 @@ def collect_trees(run: RunFolder) -> list[SearchTree]:
 def make_tree(journal: Journal, folder: TrialFolder, title: str, prefix: str, *, with_code: bool = True) -> SearchTree:
     """Return the tree of a journal, with the scores of its nodes as far as they were graded."""
     scores = load_scores(folder, [node.submission for node in journal.nodes], Home.default())
-    places = place_nodes(journal)
+    positions = place_nodes(journal)
     best = journal.best
-    shown = []
-    for id in places:
+    drawn = []
+    for id in positions:
         node = journal.nodes[id]
         output = node.execution.output if node.execution else ""
-        shown.append(
+        drawn.append(
             TreeNode(
                 node=node,
-                depth=places[id][1],
+                depth=positions[id][1],
                 kind=_kind(node, best),
                 result=f"{node.metric:.6g}" if node.good and node.metric is not None else one_line(node.reason, 80),
                 score=f"{scores[node.submission]:.6g}" if node.submission in scores else "",
@@ -84,8 +84,8 @@ def make_tree(journal: Journal, folder: TrialFolder, title: str, prefix: str, *,
             )
         )
     file = folder.file
-    figure = draw_tree(journal, places, prefix)
-    return SearchTree(folder.path.name, title, file.label, file.seed, prefix, tuple(shown), figure)
+    figure = draw_tree(journal, positions, prefix)
+    return SearchTree(folder.path.name, title, file.label, file.seed, prefix, tuple(drawn), figure)
 
 
 def place_nodes(journal: Journal) -> dict[int, tuple[float, int]]:
@@ -125,22 +125,22 @@ def find_best_path(journal: Journal) -> set[int]:
     return path
 
 
-def draw_tree(journal: Journal, places: dict[int, tuple[float, int]], prefix: str) -> Figure:
+def draw_tree(journal: Journal, positions: dict[int, tuple[float, int]], prefix: str) -> Figure:
     """Draw the tree: a dot per node, linked to its entry in the list below."""
-    width, depth = (max(ends) for ends in zip(*places.values(), strict=True))
+    width, depth = (max(ends) for ends in zip(*positions.values(), strict=True))
     x, y = Axis(low=0, high=width, ticks=()), Axis(low=0, high=depth, ticks=(), reverse=True)
     size = {"width": round(26 * width + 28), "height": 44 * depth, "pad": 14}
     figure = Figure("tree", "Tree of nodes", x, y, **size)
     path = find_best_path(journal)
-    for id, place in places.items():
+    for id, position in positions.items():
         for number, parent in enumerate(journal.nodes[id].parents):
             style = "muted dashed thin" if number else "good" if id in path else "muted thin"
-            figure.line([places[parent], place], style=style)
-    for id, place in places.items():
+            figure.line([positions[parent], position], style=style)
+    for id, position in positions.items():
         node = journal.nodes[id]
         style = {"best-node": "hollow good", "buggy": "hollow bad"}.get(_kind(node, journal.best), "hollow muted")
         hover = one_line(f"{id} {node.operator}: {node.metric if node.good else node.reason}", 120)
-        figure.dot(*place, size=8, label=str(id), style=style, hover=hover, link=f"#{prefix}-{id}")
+        figure.dot(*position, size=8, label=str(id), style=style, hover=hover, link=f"#{prefix}-{id}")
     return figure
 
 

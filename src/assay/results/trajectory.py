@@ -42,7 +42,7 @@ TROUBLES: tuple[Trouble, ...] = get_args(Trouble)
 End = Literal["final answer", "content", "gave up", "budget", "crash", "fault", "unfinished"]
 """How an agent's work ended: `content` is an agent that stopped by itself, without a final answer."""
 
-_PROVIDER_ERRORS = tuple(one.__name__ for one in (ModelError, ModelUnavailable, RequestRejected, KeyRejected))
+_PROVIDER_ERRORS = tuple(error.__name__ for error in (ModelError, ModelUnavailable, RequestRejected, KeyRejected))
 _OF_ACTIONS: Mapping[str | None, Trouble] = {
     "memory": "memory",
     "time": "time",
