@@ -17,5 +17,6 @@ def test_every_file_belongs_to_a_python_package_or_to_the_package_data():
 
 
 def test_every_pattern_of_the_package_data_matches_a_file():
+    """A pattern that no longer matches drops files from the wheel, which no test of a checkout would notice."""
     patterns = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]["assay"]
     assert [pattern for pattern in patterns if not any(SOURCE.glob(pattern))] == []

@@ -20,7 +20,7 @@ def outcome(request, make_task, graded):
     return judge
 
 
-def test_masks_take_their_size_from_the_answers_which_call_them_otherwise(outcome):
+def test_masks_take_their_size_from_a_differently_named_column_of_the_answers(outcome):
     """hubmap-kidney-segmentation."""
     codec = {"name": "mask", "answers": SIZE}
     column = {"type": "text", "missing": "", "codec": codec, "answer": "encoding"}
@@ -64,7 +64,7 @@ def test_masks_are_read_as_loosely_as_published_graders_do():
             pixels(text)
 
 
-def test_points_are_looked_for_in_boxes_that_the_answers_spell_otherwise(outcome):
+def test_points_are_matched_with_boxes_in_the_format_of_the_answers(outcome):
     """kuzushiji-recognition: points are submitted, and the answers hold boxes."""
     column = {"type": "text", "missing": "", "codec": {"name": "points"}, "truth": {"name": "rectangles"}}
     rules = {"columns": {"labels": column}, "metric": "point_in_box_f1"}
@@ -121,7 +121,7 @@ def test_lists_are_checked_and_scored_as_text(outcome):
     assert outcome("id,sequence\na,1 2\nb,4 5 6 7\n", answers, **rules) == why
 
 
-def test_answers_of_questions_are_spans_and_the_truth_has_several(outcome):
+def test_an_answer_is_a_span_and_the_truth_may_list_several(outcome):
     """tensorflow2-question-answering."""
     column = {"type": "text", "missing": "", "codec": {"name": "span"}, "truth": {"name": "words"}}
     rules = {"columns": {"answer": column}, "metric": "nq_micro_f1"}

@@ -100,12 +100,12 @@ def test_pixels_beyond_the_image_can_be_cut_as_published_graders_do():
     assert parse_mask("7 2", 2, 3, WHERE, cut_beyond=True).area == 0
 
 
-def test_masks_of_different_images_are_a_mistake_and_not_a_number():
+def test_masks_of_different_image_sizes_raise_an_error():
     with pytest.raises(ValueError, match="different images"):
         parse_mask("1 1", 2, 3, WHERE).overlap(parse_mask("1 1", 3, 2, WHERE))
 
 
-def test_an_image_of_a_trillion_pixels_is_not_drawn_to_be_measured():
+def test_a_mask_of_a_trillion_pixels_is_measured_without_decoding_it():
     large, small = (parse_mask(text, 10**6, 10**6, WHERE) for text in ("1 999999999999", "5 10 900000000000 1"))
     assert (large.area, large.overlap(small)) == (10**12 - 1, 11)
 
@@ -123,7 +123,7 @@ def test_points_and_boxes_are_read_in_the_order_of_their_words():
 
 
 @pytest.mark.parametrize("parse", [parse_points, parse_rectangles, parse_boxes, parse_boxes_3d])
-def test_a_cell_without_objects_is_empty_or_refused_as_the_task_says(parse):
+def test_an_empty_cell_means_no_objects_or_is_refused_as_the_task_says(parse):
     assert len(parse(" ", WHERE).labels) == 0
     with pytest.raises(InvalidSubmission, match=r"id 'a1': it is empty; groups of [3569], .* are needed"):
         parse(" ", WHERE, may_be_empty=False)
@@ -159,7 +159,7 @@ def test_whole_labels_are_compared_as_numbers():
         parse_boxes("none 1 0 0 1 1", WHERE, whole_labels=True)
 
 
-def test_a_start_without_a_length_is_an_empty_mask_where_lengths_are_shared():
+def test_a_run_start_without_a_length_is_an_empty_mask_where_runs_share_lengths():
     for text in ("7", " 1_0 ", "9" * 30):
         assert parse_mask(text, 3, 4, WHERE, share_length=True).area == 0
     for text in ("0", "-1", "x", "1 2 3 4 5"):

@@ -142,7 +142,7 @@ def _file(draw: random.Random, header: list[str], ids: list[str], kind: str) -> 
 
 
 @pytest.mark.parametrize("kind", ["integer", "category"])
-def test_whole_numbers_that_floats_cannot_tell_apart_are_kept_apart_by_lenient_parsing(kind, make_task, prepared):
+def test_lenient_parsing_distinguishes_integers_that_are_equal_as_floats(kind, make_task, prepared):
     (prepared.private / "answers.csv").write_text("id,price\na,1\nb,2\nc,3\n")
     task = make_task(Column(type=kind), lenient=True)
     submission = b"id,price\na,9007199254740992\nb,9007199254740993\nc,3\n"

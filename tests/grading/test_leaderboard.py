@@ -38,7 +38,7 @@ def test_medals_lie_where_the_published_rules_put_them(teams, ranks):
     assert leaderboard.medal_places(teams) == ranks
 
 
-def test_thresholds_are_the_scores_at_those_places_in_either_direction():
+def test_medal_thresholds_are_the_scores_at_the_published_ranks_in_either_direction():
     scores = [float(score) for score in range(1, 201)]
     best_high = leaderboard.make_leaderboard(scores, HIGHER)
     best_low = leaderboard.make_leaderboard(scores[::-1], LOWER)

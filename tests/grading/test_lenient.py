@@ -31,7 +31,7 @@ SAME_IDS = [["4", "2", "3", "1"], ["4.0", "2", "3", "1.0"], ["004", " 2", "+3", 
 
 
 @pytest.mark.parametrize("ids", SAME_IDS)
-def test_ids_that_are_the_same_numbers_are_the_same_ids(outcome, ids):
+def test_ids_that_are_equal_numbers_match(outcome, ids):
     rows = zip(ids, [44, 22, 33, 11], strict=True)
     assert outcome("id,price\n" + "".join(f"{id},{price}\n" for id, price in rows)) == 2.5  # (1 + 2 + 3 + 4) / 4
 
@@ -131,7 +131,7 @@ def test_nothing_is_scored_where_no_answer_counts(outcome, policy, ids):
     assert outcome(f"id,price\n{first},0.1\n{second},0.2\n", answers, **rules) == expected
 
 
-def test_where_only_known_ids_are_asked_for_a_row_counts_if_its_own_id_does(outcome):
+def test_rows_of_unscored_answers_are_dropped_by_their_own_id_before_sorting(outcome):
     rules = {"ids": "ids_subset_sorted", "skip": {"column": "price", "value": -1}}
     answers = "id,price\na,10\nb,-1\nc,30\nd,40\n"
     assert outcome("id,price\nd,40\na,10\nb,7\nc,30\n", answers, **rules) == 0
@@ -293,11 +293,11 @@ def test_a_name_that_comes_twice_counts_the_first_time(columns_outcome):
     assert columns_outcome(submission) == "submission.csv has unknown column 'a.1'; the columns must be id, a, b."
 
 
-def test_a_value_too_many_in_every_row_makes_the_first_one_an_index(columns_outcome):
+def test_one_extra_value_in_every_row_makes_the_first_column_an_index(columns_outcome):
     assert columns_outcome("id,a,b\n7,1,0.25,0.75\n8,2,0.5,0.5\n") == 0
 
 
-def test_by_position_columns_count_in_their_order_and_no_other_may_be_there(columns_outcome):
+def test_columns_matched_by_position_count_in_file_order_and_allow_no_extra_column(columns_outcome):
     crossed = "id,b,a\n1,0.25,0.75\n2,0.5,0.5\n"
     assert columns_outcome(crossed, by_position=True) == 0
     assert columns_outcome("a,id,b\n0.25,1,0.75\n0.5,2,0.5\n", by_position=True) == 0
@@ -316,7 +316,7 @@ def test_the_order_of_columns_may_matter(columns_outcome):
     assert columns_outcome(PAIRS, order="exact") == 0
 
 
-def test_a_column_that_is_not_scored_must_be_there_and_may_hold_anything(columns_outcome):
+def test_an_unscored_column_is_required_and_may_contain_anything(columns_outcome):
     rules = {"columns": {"a": NUMBER, "b": {"type": "number", "scored": False}}}
     assert columns_outcome("id,a,b\n1,0.25,\n2,0.5,x\n", **rules) == 0
     why = "submission.csv has no column 'b': it has 'id', 'a', but the columns must be id, a, b."
@@ -324,7 +324,7 @@ def test_a_column_that_is_not_scored_must_be_there_and_may_hold_anything(columns
 
 
 @pytest.mark.parametrize("submission", ("a,b\n0.25,0.75\n0.5,0.5\n", "id,a,b\nx,0.25,0.75\nx,0.5,0.5\n"))
-def test_by_position_the_id_column_need_not_be_there(columns_outcome, submission):
+def test_rows_matched_by_position_need_no_id_column(columns_outcome, submission):
     assert columns_outcome(submission, ids="positional") == 0
 
 

@@ -38,7 +38,7 @@ def text(*rows):
     return np.array(rows, dtype=object)
 
 
-def test_numbers_and_booleans_are_right_by_value_whatever_their_type():
+def test_numbers_and_booleans_are_compared_by_value_whatever_their_type():
     assert accuracy(np.array([1, 2, 3]), np.array([1.0, 2.0, 3.5])) == pytest.approx(2 / 3)
     assert accuracy(np.array([True, False]), np.array([1, 0])) == 1.0
 
@@ -51,7 +51,7 @@ def test_text_is_compared_letter_by_letter():
     assert accuracy(text("two", "Mr", "a "), text("two", "mr", "a")) == pytest.approx(1 / 3)
 
 
-def test_words_for_a_missing_value_are_different_words_unless_a_grader_takes_them_for_one():
+def test_words_that_mean_missing_are_distinct_labels_unless_a_grader_merges_them():
     truth, prediction = text("NA", "null", "none", "cat"), text("null", "", "None", "cat")
     assert accuracy(truth, prediction) == 0.25
     # "none" in small letters is a word like any other to pandas.
@@ -110,7 +110,7 @@ def test_matthews_correlation_of_many_rows_does_not_overflow():
 
 
 @given(PAIRS_OF_CLASSES, st.permutations(range(5)), st.randoms(use_true_random=False))
-def test_scores_of_classes_change_with_neither_their_names_nor_the_order_of_rows(pairs, names, random):
+def test_classification_scores_are_invariant_under_class_names_and_row_order(pairs, names, random):
     truth, prediction = columns(pairs)
     renamed = np.array(names)
     order = random.sample(range(len(pairs)), len(pairs))
@@ -136,7 +136,7 @@ def test_kappa_equals_that_of_scikit_learn_over_all_grades_or_over_those_that_oc
     assert again == pytest.approx(by_position, abs=1e-12)
 
 
-def test_an_unused_grade_counts_in_the_distance_unless_it_is_by_position():
+def test_unused_grades_count_in_the_distance_unless_it_is_measured_by_position():
     truth, prediction = np.array([0, 0, 1, 4]), np.array([0, 1, 1, 1])
     # By value: 4 * (1 + 9) over 4 * (17 + 3) - 2 * 5 * 3 = 50. With 4 moved to place 2: 4 * (1 + 1) over
     # 4 * (5 + 3) - 2 * 3 * 3 = 14.
@@ -146,7 +146,7 @@ def test_an_unused_grade_counts_in_the_distance_unless_it_is_by_position():
 
 
 @given(PAIRS_OF_CLASSES, st.integers(-5, 5), st.integers(1, 3))
-def test_kappa_does_not_change_when_all_grades_are_moved_or_stretched(pairs, move, stretch):
+def test_kappa_is_invariant_under_shift_and_scale_of_the_grades(pairs, move, stretch):
     truth, prediction = columns([*pairs, (0, 1)])
     again = quadratic_weighted_kappa(stretch * truth + move, stretch * prediction + move)
     assert again == pytest.approx(quadratic_weighted_kappa(truth, prediction), abs=1e-12)
@@ -173,7 +173,7 @@ def test_log_loss_with_the_published_parameters_equals_that_of_scikit_learn_at_i
 
 
 @pytest.mark.parametrize("answer", [0, 1])
-def test_answers_of_one_class_have_a_log_loss_unless_both_are_needed(answer):
+def test_answers_of_a_single_class_have_a_log_loss_unless_both_classes_are_required(answer):
     """scikit-learn, and with it the published graders of one column of probabilities, raises there."""
     truth, prediction = np.array([answer] * 2), np.array([0.5, 0.5])
     assert log_loss(truth, prediction) == pytest.approx(math.log(2))
@@ -204,7 +204,7 @@ def test_rows_without_votes_have_no_divergence():
     assert math.isnan(kl_divergence(np.array([[0, 0], [1, 1]]), np.array([[0.5, 0.5], [0.5, 0.5]])))
 
 
-def test_what_is_missing_costs_nothing_where_the_published_grader_says_so():
+def test_missing_values_cost_nothing_where_the_published_grader_ignores_them():
     truth, prediction = np.array([[1, 1], [0, 1], [np.nan, 1]]), np.array([[np.nan, 1.0], [0.5, 0.5], [0.75, 0.25]])
     for row in (0, 2):
         assert math.isnan(kl_divergence(truth[[row]], prediction[[row]]))
@@ -239,7 +239,7 @@ def test_a_study_in_one_row_scores_as_one_spread_over_rows(studies):
     assert weighted_multilabel_log_loss(truth[:1], prediction[:1], **SPINE) == pytest.approx(expected)
 
 
-def test_a_sure_mistake_costs_what_clipping_the_prediction_leaves():
+def test_a_certain_mistake_costs_the_log_of_the_clipping_bound():
     """The published grader clips p and then takes 1 - p, and 1 - (1 - 1e-15) is 9.992e-16: its perfect score too."""
     truth, left = np.array([[0] * 8]), 1 - (1 - 1e-15)
     assert weighted_multilabel_log_loss(truth, truth + 1, **SPINE) == pytest.approx(-math.log(left), rel=1e-14)
@@ -263,13 +263,13 @@ def test_probabilistic_f1_of_sure_predictions_is_the_usual_f1(pairs):
     assert probabilistic_f1(truth, prediction.astype(float)) == pytest.approx(expected)
 
 
-def test_predicting_nothing_scores_zero_and_having_nothing_to_find_has_no_probabilistic_f1():
+def test_predicting_no_positives_scores_zero_and_probabilistic_f1_is_undefined_without_positives():
     assert probabilistic_f1(np.array([1, 0]), np.array([0.0, -1.0])) == 0.0
     assert math.isnan(probabilistic_f1(np.array([0, 0]), np.array([0.5, 0.5])))
 
 
 @given(st.lists(st.tuples(st.booleans(), CHANCE, CHANCE), min_size=1), st.randoms(use_true_random=False))
-def test_scores_of_probabilities_do_not_change_with_the_order_of_rows(rows, random):
+def test_scores_of_probabilities_are_invariant_under_row_order(rows, random):
     truth = np.array([[true, not true] for true, _, _ in rows])
     prediction = np.array([[a, b] for _, a, b in rows])
     order = random.sample(range(len(rows)), len(rows))

@@ -129,7 +129,7 @@ def test_the_published_siim_sample_scores_the_prevalence_of_classes():
     assert map_iou50_siim(truth, sample) == pytest.approx((3 / 10 + 4 / 12) / 4)
 
 
-def test_a_box_goes_to_the_best_object_or_in_the_published_grader_to_the_best_one_left():
+def test_a_box_matches_the_best_object_and_as_published_the_best_unmatched_object():
     # Both boxes overlap the first object most; the second box also overlaps the second object by 7 / 13.
     truth, prediction = boxes("a 1 0 0 10 1 a 1 3 0 13 1"), boxes("a 0.9 0 0 10 1 a 0.8 0 0 10 1")
     assert map_iou50_siim(truth, prediction) == pytest.approx(0.5)
@@ -227,7 +227,7 @@ def test_rows_of_one_picture_are_joined_when_they_are_named():
     assert coco_map_iou40(truth, predicted, images=["a", "a", "b"], positions=[0, 1, 2]) == 1
 
 
-def test_only_the_hundred_surest_boxes_of_a_class_and_picture_count():
+def test_only_the_hundred_most_confident_boxes_per_class_and_image_count():
     # The true one is the least sure: of 101, it is not seen; of 100, it comes last and 1 in 100 is right.
     wrong = [("1", 0.9, (50, 50, 60, 60))] * 99
     right = ("1", 0.1, (0, 0, 10, 10))

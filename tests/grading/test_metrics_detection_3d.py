@@ -43,7 +43,7 @@ def test_overlap_in_space_by_hand(predicted, overlap, threshold):
     assert map_3d_iou([scene(CAR)], [scene(predicted)], thresholds=[threshold]) == (overlap > threshold)
 
 
-def test_a_square_turned_by_half_a_right_angle_overlaps_in_an_octagon():
+def test_a_square_rotated_by_45_degrees_overlaps_in_an_octagon():
     # Its area is 2 (sqrt 2 - 1) of the unit square, so the IoU is A / (2 - A) = sqrt 1/2.
     square, turned = scene("1 5 5 0 1 1 1 0 car"), scene(f"1 5 5 0 1 1 1 {math.pi / 4} car")
     score = [map_3d_iou([square], [turned], thresholds=[math.sqrt(0.5) + nudge]) for nudge in (-1e-9, 1e-9)]

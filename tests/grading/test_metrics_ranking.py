@@ -110,14 +110,14 @@ def test_bias_auc_equals_its_parts_taken_from_scikit_learn():
     assert 0.5 < score < 1
 
 
-def test_a_perfect_order_below_one_half_scores_nothing_once_predictions_are_thresholded_there():
+def test_a_perfect_ranking_below_one_half_scores_nothing_after_thresholding_at_one_half():
     prediction = np.where(TOXICITY >= 0.5, 0.4, 0.3)
     assert jigsaw_bias_auc(TOXICITY, prediction, identities=IDENTITIES) == pytest.approx(1.0)
     cut = jigsaw_bias_auc(TOXICITY, prediction, identities=IDENTITIES, threshold_predictions=True)
     assert cut == pytest.approx(0.5)
 
 
-def test_one_identity_that_is_always_ranked_wrongly_takes_its_whole_share():
+def test_an_identity_that_is_always_ranked_wrongly_lowers_the_score_by_its_whole_weight():
     # Of the rows that speak of the first identity the toxic come last: that power mean is 0.
     prediction = np.array([0.1, 0.8, 0.1, 0.8, 0.9, 0.2, 0.9, 0.0])
     score = jigsaw_bias_auc(TOXICITY, prediction, identities=IDENTITIES)
@@ -135,7 +135,7 @@ def test_an_identity_without_rows_leaves_no_bias_auc():
 
 
 @given(SCORED, st.sampled_from([np.exp, np.cbrt, lambda score: 3 * score - 2]), st.randoms(use_true_random=False))
-def test_what_only_looks_at_order_changes_with_neither_scale_nor_the_order_of_rows(rows, rescale, random):
+def test_ranking_metrics_are_invariant_under_scale_and_row_order(rows, rescale, random):
     truth, prediction = both_classes(rows)
     order = random.sample(range(len(truth)), len(truth))
     for score in (roc_auc, weighted_roc_auc, mean_column_roc_auc):
@@ -143,7 +143,7 @@ def test_what_only_looks_at_order_changes_with_neither_scale_nor_the_order_of_ro
 
 
 @given(st.permutations(range(8)), st.lists(st.integers(0, 5), min_size=8, max_size=8))
-def test_bias_auc_changes_with_neither_scale_nor_the_order_of_rows(order, prediction):
+def test_bias_auc_is_invariant_under_scale_and_row_order(order, prediction):
     prediction = np.array(prediction, dtype=float)
     score = jigsaw_bias_auc(TOXICITY, prediction, identities=IDENTITIES)
     again = jigsaw_bias_auc(TOXICITY[order], np.exp(prediction[order]), identities=IDENTITIES[order][:, ::-1])
@@ -276,7 +276,7 @@ def test_f1_of_labels_equals_that_of_scikit_learn_with_all_labels_or_with_those_
 
 
 @given(LABELLED, st.permutations("abcdef"), st.randoms(use_true_random=False))
-def test_scores_of_lists_change_with_neither_names_nor_the_order_of_rows(rows, names, random):
+def test_scores_of_ranked_lists_are_invariant_under_item_names_and_row_order(rows, names, random):
     rename = dict(zip("abcdef", names, strict=True))
     shuffled = random.sample(rows, len(rows))
     renamed = [tuple([rename[label] for label in side] for side in row) for row in shuffled]
@@ -292,7 +292,7 @@ def test_no_rows_have_no_score(score):
     assert math.isnan(score(np.empty(0), np.empty(0)))
 
 
-def test_a_constant_prediction_ranks_nothing_and_scores_as_published():
+def test_a_constant_prediction_scores_as_in_the_published_grader():
     truth, constant = TOXICITY >= 0.5, np.full(8, 0.3)
     assert roc_auc(truth, constant) == 0.5
     assert mean_column_roc_auc(np.column_stack([truth, ~truth]), np.column_stack([constant, constant])) == 0.5

@@ -41,7 +41,7 @@ def test_mean_absolute_error_can_be_reported_as_a_whole_number(error, reported):
     assert task_metric("mae")(np.array([0.0]), np.array([error])) == reported
 
 
-def test_percentage_errors_are_measured_by_the_mean_size_of_both_sides():
+def test_percentage_errors_are_relative_to_the_mean_magnitude_of_truth_and_prediction():
     # |3 - 1| over the mean of 1 and 3 is 1, |0 - 4| over the mean of 4 and 0 is 2, and two zeros are no error.
     assert smape(np.array([1.0, 4.0, 0.0]), np.array([3.0, 0.0, 0.0])) == pytest.approx(100 * (1 + 2 + 0) / 3)
     # With 1 added to both sides: |3 - 1| / 3, |0 - 4| / 3 and 0.
@@ -159,7 +159,7 @@ def test_rank_correlation_equals_that_of_scipy_and_ignores_monotone_change(pairs
     assert mean_column_spearman(truth, np.exp(prediction)) == pytest.approx(expected, abs=1e-9)
 
 
-def test_rank_correlations_are_averaged_over_columns_and_one_without_value_voids_all():
+def test_rank_correlations_are_averaged_over_columns_and_undefined_if_any_column_is():
     # Column 1 in the same order, column 2 reversed, column 3 with ranks 1 2 3 and 1 3 2: 1, -1 and 0.5.
     truth = columns([1, 2, 3], [1, 2, 3], [1, 2, 3])
     assert mean_column_spearman(truth, columns([1, 8, 9], [3, 2, 1], [4, 6, 5])) == pytest.approx(0.5 / 3)
@@ -174,7 +174,7 @@ def test_log_errors_are_averaged_over_groups_and_not_over_rows():
     assert grouped_log_mae(np.zeros(4), prediction, groups=groups) == pytest.approx(2)
 
 
-def test_a_perfect_group_is_floored_by_kaggle_and_minus_infinity_in_the_published_grader():
+def test_the_log_of_a_perfect_group_is_floored_by_kaggle_and_minus_infinity_as_published():
     truth, groups = np.array([1.0, 2.0]), np.array(["a", "b"])
     assert grouped_log_mae(truth, truth, groups=groups) == pytest.approx(math.log(1e-9))
     assert grouped_log_mae(truth, truth, groups=groups, floor=0) == -math.inf
@@ -227,7 +227,7 @@ def test_angles_worked_by_hand(truth, prediction, angle):
 
 
 @given(st.integers(0, 10_000), st.floats(-7, 7))
-def test_angles_are_those_between_vectors_and_do_not_change_when_all_turn(seed, turn):
+def test_angles_are_those_between_vectors_and_invariant_under_rotation(seed, turn):
     truth, prediction, _ = random_rows(seed, 30, 2)
 
     def vectors(angles):

@@ -79,7 +79,7 @@ def test_the_published_salt_grader_takes_an_empty_prediction_for_a_full_one(true
     assert score == pytest.approx(by_hand)
 
 
-def test_the_salt_quirk_is_that_of_a_histogram_over_the_range_of_constant_values():
+def test_the_published_salt_grader_counts_an_empty_prediction_as_numpys_histogram_does():
     # The published grader counts pairs of labels in 2 x 2 bins over the range found: all-0 falls in the upper bin.
     truth, prediction = masks("1 80")[0].decode().ravel(), np.zeros(100)
     table, _, _ = np.histogram2d(truth, prediction, bins=(2, 2))
@@ -89,7 +89,7 @@ def test_the_salt_quirk_is_that_of_a_histogram_over_the_range_of_constant_values
 
 
 @given(IMAGES)
-def test_metrics_of_runs_equal_those_of_masks_drawn_in_full(images):
+def test_metrics_of_run_length_masks_equal_those_of_decoded_masks(images):
     truth, prediction = images[:, 0], images[:, 1]
     predicted = drawn(truth), drawn(prediction)
     common = (truth & prediction).sum((1, 2))
@@ -125,7 +125,7 @@ def test_no_images_have_no_score(metric):
     assert math.isnan(metric([], []))
 
 
-def test_nothing_to_find_and_nothing_found_has_no_global_dice_and_no_fbeta():
+def test_dice_and_fbeta_are_undefined_without_true_and_predicted_pixels():
     assert math.isnan(global_dice(masks(""), masks("")))
     assert math.isnan(fbeta_pixel(masks(""), masks("")))
 
@@ -137,7 +137,7 @@ def test_masks_may_come_in_arrays_of_objects():
     assert global_dice(truth, prediction) == pytest.approx(2 * 9 / 28)
 
 
-def test_different_numbers_of_images_are_a_mistake_and_not_a_score():
+def test_different_numbers_of_images_raise_an_error():
     with pytest.raises(ValueError, match="shorter"):
         mean_dice(masks("1 1", "1 1"), masks("1 1"))
 

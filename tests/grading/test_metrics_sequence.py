@@ -45,13 +45,13 @@ def test_pairs_of_all_rows_are_pooled_so_that_long_rows_weigh_more():
 
 
 @given(st.permutations(range(30)))
-def test_order_of_one_row_equals_the_correlation_of_scipy(order):
+def test_kendall_tau_of_one_row_equals_that_of_scipy(order):
     expected = scipy.stats.kendalltau(range(30), order).statistic
     assert kendall_tau_pooled(joined([range(30)]), joined([order])) == pytest.approx(expected)
 
 
 @given(ORDERS)
-def test_order_equals_a_count_of_all_pairs_and_ignores_which_side_and_row_is_first(orders):
+def test_kendall_tau_equals_a_count_of_all_pairs_and_is_symmetric(orders):
     truth, prediction = joined([sorted(order) for order in orders]), joined(orders)
     turned = sum(item > other for order in orders for i, item in enumerate(order) for other in order[i + 1 :])
     pairs = sum(len(order) * (len(order) - 1) for order in orders)

@@ -42,7 +42,7 @@ def test_bits_are_shared_out_over_all_bytes_together():
     assert bits_per_byte(np.array([10, 20]), np.array([20.0, 100.0])) == 4.0
 
 
-def test_a_text_costs_the_same_whether_it_is_cut_into_bytes_or_words():
+def test_bits_per_byte_do_not_depend_on_the_tokenization():
     # "abab" in four tokens of probability 1/2 each, or in two of 1/4: 4 bits. Per token that is 1, or 2.
     by_bytes, by_words = -4 * math.log2(1 / 2), -2 * math.log2(1 / 4)
     assert bits_per_byte(np.array([4]), np.array([by_bytes])) == bits_per_byte(np.array([4]), np.array([by_words])) == 1
@@ -76,7 +76,7 @@ def test_edits_without_the_package_say_what_to_install(monkeypatch):
         mean_levenshtein(texts("a"), texts("b"))
 
 
-def test_words_in_common_are_counted_once_without_case_and_averaged():
+def test_common_words_are_counted_once_and_case_insensitively():
     # {i, like, it} and {like, it, all}: 2 of 4. Equal but for case, order, repetition and spacing: 1. Nothing: 0.
     truth, prediction = texts("I like it", "Good day", "x"), texts("like IT all", " day\tgood  good", "y z")
     assert mean_word_jaccard(truth, prediction) == pytest.approx((0.5 + 1 + 0) / 3)
@@ -91,7 +91,7 @@ def test_the_sample_submissions_score_the_published_zero(truth, sample):
     assert mean_word_jaccard(truth, sample) == 0.0
 
 
-def test_a_row_without_words_on_either_side_has_the_value_asked_for():
+def test_a_row_without_words_on_both_sides_scores_the_value_of_the_parameter():
     truth, prediction = texts("", "a"), texts(" ", "a")
     assert math.isnan(mean_word_jaccard(truth, prediction))
     assert mean_word_jaccard(truth, prediction, both_empty=0.0) == 0.5
@@ -106,7 +106,7 @@ def test_words_in_common_equal_those_of_scikit_learn(pairs):
     assert mean_word_jaccard(truth, prediction, both_empty=0.0) == pytest.approx(expected)
 
 
-def test_answers_are_scored_where_there_is_one_and_where_one_is_given():
+def test_questions_are_scored_where_an_answer_exists_or_is_submitted():
     truth = texts("3:7 8:9", "YES", "1:2", "", "", "4:5")
     prediction = texts("8:9", "YES", "1:3", "6:7", "", "")
     # Right: 8:9 and YES. Wrong: 1:3 and 6:7. Missed: 4:5. The fifth row does not count.
@@ -115,7 +115,7 @@ def test_answers_are_scored_where_there_is_one_and_where_one_is_given():
     assert nq_micro_f1(truth, prediction, count_true_negatives=True) == 0.5
 
 
-def test_answering_nothing_is_worthless_but_earns_the_unanswerable_share_in_the_published_grader():
+def test_answering_nothing_scores_zero_and_as_published_the_share_of_unanswerable_questions():
     truth, nothing = texts("1:2", "", "YES", "", ""), texts("", "", "", "", "")
     assert nq_micro_f1(truth, nothing) == 0.0
     assert nq_micro_f1(truth, nothing, count_true_negatives=True) == 0.6
@@ -150,7 +150,7 @@ def test_no_rows_have_no_score(metric):
     assert math.isnan(metric(texts(), texts()))
 
 
-def test_questions_that_have_no_answer_and_get_none_have_no_score():
+def test_the_score_is_undefined_if_no_question_has_an_answer_and_none_is_submitted():
     assert math.isnan(nq_micro_f1(texts("", ""), texts("", "")))
     assert nq_micro_f1(texts("", ""), texts("", ""), count_true_negatives=True) == 1.0
     assert math.isnan(nq_micro_f1(texts(), texts(), count_true_negatives=True))

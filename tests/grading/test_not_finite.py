@@ -56,7 +56,7 @@ def test_strict_editions_call_it_invalid(make_task, graded):
     assert grade.why == "pearson has no finite value for these predictions."
 
 
-def test_reports_with_such_scores_are_legal_json_and_can_be_added_up(champs, graded, tmp_path):
+def test_reports_with_scores_that_are_not_finite_are_valid_json_and_can_be_aggregated(champs, graded, tmp_path):
     content = make_report([graded(champs, ANSWERS, ANSWERS)])
     path = tmp_path / "grading_report.json"
     path.write_text(json.dumps(content, allow_nan=False))
@@ -66,7 +66,7 @@ def test_reports_with_such_scores_are_legal_json_and_can_be_added_up(champs, gra
 
 
 @pytest.mark.parametrize("metric", [LOWER, HIGHER])
-def test_not_a_number_reaches_no_threshold_whatever_the_direction(metric):
+def test_nan_is_the_worst_score_in_either_direction(metric):
     board = Leaderboard(gold=1, silver=1, bronze=1, median=1, teams=9, percentiles={"0": 5, "100": 1})
     assert find_medal(math.nan, board, metric) is None
     assert not is_above_median(math.nan, board, metric)

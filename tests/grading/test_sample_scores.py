@@ -84,7 +84,7 @@ def test_predictions_below_the_threshold_are_all_alike(make_task, graded):
 @pytest.mark.parametrize(
     ("classes", "known"), [(120, 4.78749), (99, 4.59512), (3, 1.09861)], ids=["dog-breed", "leaf", "lmsys"]
 )
-def test_equal_shares_cost_the_logarithm_of_the_number_of_classes(score, classes, known):
+def test_a_uniform_prediction_costs_the_log_of_the_number_of_classes(score, classes, known):
     params = {"epsilon": PRECISION, "rescale_rows": False}
     rules = {"row_sum": {"tolerance": 1.1e-5}, "params": params}
     assert round(math.log(classes), 5) == known

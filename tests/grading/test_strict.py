@@ -160,7 +160,7 @@ def outcome(make_task, graded):
 
 
 @pytest.mark.parametrize("policy", ["one_to_one", "join", "ids_equal_sorted", "ids_subset_sorted", "sorted_unchecked"])
-def test_each_id_is_asked_for_once_whatever_published_graders_let_pass(outcome, policy):
+def test_each_id_must_occur_once_also_where_published_graders_accept_duplicates(outcome, policy):
     assert outcome("id,price\nc,30\na,10\nb,20\n", ids=policy) == 0
     assert outcome("id,price\nc,30\na,10\na,10\nb,20\n", ids=policy) == "submission.csv has id 'a' more than once."
     assert outcome("id,price\nc,30\na,10\n", ids=policy) == "submission.csv is missing id 'b' (2 of 3 rows found)."
@@ -183,7 +183,7 @@ def test_a_subset_is_scored_by_the_rows_it_has(outcome):
     assert outcome("id,price\nc,x\na,10\n", ids="subset") == why
 
 
-def test_by_occurrence_the_nth_row_of_an_id_belongs_to_its_nth_answer(outcome):
+def test_with_repeated_ids_the_nth_row_of_an_id_belongs_to_its_nth_answer(outcome):
     answers = "id,price\na,10\na,20\nb,30\n"
     assert outcome("id,price\nb,30\na,11\na,22\n", answers, ids="nth_occurrence") == 1.0
     why = "submission.csv has id 'a' once; it is needed 2 times."

@@ -48,7 +48,7 @@ class TestHerbarium2020Fgvc7(Competition):
         assert escaped in prepared["public/nybg2020/train/metadata.json"]
         assert metadata["info"]["text"] == "éü"
 
-    def test_a_species_has_a_folder_even_if_its_images_are_in_another(self, raw: Path) -> None:
+    def test_a_species_has_a_folder_even_if_the_files_of_its_images_are_elsewhere(self, raw: Path) -> None:
         metadata = write_specimens(raw / "nybg2020", ["a"], "utf-8")
         metadata["images"].append({"id": 7, "file_name": "images/000/07/7.jpg"})
         metadata["annotations"].append({"image_id": 7, "category_id": 12345})

@@ -105,7 +105,7 @@ class TestHmsHarmfulBrainActivityClassification(Competition):
         moved = gold.sort_values("eeg_id", ascending=False, kind="stable")
         assert grade_submission(to_csv(moved), prepared, home=miniatures.home).score == 0
 
-    def test_column_types_come_from_the_whole_table_and_zero_votes_leave_gaps(self, raw: Path) -> None:
+    def test_column_types_are_inferred_from_the_whole_table_and_rows_without_votes_are_empty(self, raw: Path) -> None:
         count = 36
         numbers = np.arange(count)
         table = pd.DataFrame(dict.fromkeys(COLUMNS, numbers % 5)).assign(

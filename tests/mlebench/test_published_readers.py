@@ -66,7 +66,7 @@ COLUMNS = [
 
 
 @pytest.mark.parametrize(("submission", "why"), COLUMNS)
-def test_toxicity_may_have_the_name_that_it_has_in_the_answers_but_not_both(
+def test_the_toxicity_column_may_have_the_name_in_the_answers_but_not_both_names(
     submission: str, why: str | None, tmp_path: Path
 ) -> None:
     name = "mlebench/jigsaw-unintended-bias-in-toxicity-classification"
@@ -115,7 +115,7 @@ def test_only_the_last_three_known_visits_of_a_patient_are_scored(edition: str, 
     assert graded.score == pytest.approx(-4.95174, abs=1e-5)  # -ln(100 √2): no error at a confidence of 100
 
 
-def test_without_all_rows_only_the_submitted_visits_are_scored_and_none_twice(tmp_path: Path) -> None:
+def test_only_submitted_visits_are_scored_and_none_twice(tmp_path: Path) -> None:
     submission = "Patient_Week,FVC,Confidence\na_10,31,100\na_10,30,100\nb_3,7,100\n"
     graded = grade("mlebench/osic-pulmonary-fibrosis-progression", ANSWERS, submission, tmp_path)
     assert graded.why == "submission.csv repeats ids of column 'Patient_Week'."

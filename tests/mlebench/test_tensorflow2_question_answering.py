@@ -117,7 +117,7 @@ class TestTensorflow2QuestionAnswering(Competition):
         assert files == self.prepare_reference(raw)
         assert len(files["private/test.jsonl"].splitlines()) == 100 + 100 + 2
 
-    def test_a_portion_with_an_odd_record_is_written_as_pandas_writes_it(self) -> None:
+    def test_a_chunk_with_an_unusual_record_is_written_as_pandas_writes_it(self) -> None:
         plain = make_record(7, 'a/b "\\ \u00e9\u2028\U0001f600 \x85\t\x08')
         plain["question_text"] = "what is it"
         plain["document_text"] = 'to be / \\\\ " caf\u00e9'

@@ -45,7 +45,7 @@ class TestVentilatorPressurePrediction(Competition):
             for cell in ("", "x", "inf"):
                 yield f"{cell!r} in row {number}", table.change(lambda _: {"pressure": cell}, [number])  # noqa: B023
 
-    def test_breaths_in_pieces_are_put_together_and_numbers_have_ten_digits(self, raw: Path) -> None:
+    def test_interleaved_breaths_are_grouped_and_numbers_are_rounded_to_ten_digits(self, raw: Path) -> None:
         draw = np.random.default_rng(0)
         numbers = np.array([0.0, 100.0, 5.837491705069121, 0.00001, 1e15, -3.0])
         table = pd.DataFrame({"id": draw.permutation(300), "breath_id": draw.choice([3, 11, 2, 100, 25, 7], 300)})
