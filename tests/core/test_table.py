@@ -105,8 +105,8 @@ def test_csv_and_json_have_every_part_of_a_value():
     [
         (TABLE.to_markdown(), "| digits | \\<b\\>\\\\x\\_1 | failed | – | – | – |"),
         (TABLE.to_latex(), "digits & \\textless{}b\\textgreater{}\\textbackslash{}x\\_1 & failed & -- & -- & -- \\\\"),
-        (TABLE.to_html(), "<td>&lt;b&gt;\\x_1</td>"),
-        (TABLE.to_html(), '<tr class="best"><td>digits</td>'),
+        (TABLE.to_html(), '<th scope="row" class="text">&lt;b&gt;\\x_1</th>'),
+        (TABLE.to_html(), 'scope="rowgroup">digits</th></tr><tr class="best"><th scope="row" class="text">a|b</th>'),
     ],
     ids=["markdown", "latex", "html", "html style"],
 )
@@ -117,3 +117,12 @@ def test_hostile_names_are_escaped(text, expected):
 def test_json_has_null_for_numbers_that_are_not_finite():
     table = Table("t", (Column("x", kind="number"),), ((float("inf"),), (1.0,)))
     assert json.loads(table.to_json())["rows"] == [{"x": None}, {"x": 1.0}]
+
+
+def test_a_page_links_and_colors_a_value_and_can_sort_by_it():
+    columns = (Column("agent"), Column("time", kind="duration"))
+    table = Table("runs", columns, ((Formatted("aide", "aide <1>", "#t1", 3), Formatted(90, "1m30s")),))
+    text = table.to_html("sortable")
+    assert text.startswith('<table class="sortable">')
+    assert '<span class="swatch c3" aria-hidden="true"></span><a href="#t1">aide &lt;1&gt;</a>' in text
+    assert '<td data-label="time" data-value="90" class="number">1m30s</td>' in text

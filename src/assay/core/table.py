@@ -48,10 +48,15 @@ Style = Literal["", "best", "failed", "warning", "muted"]
 
 @dataclass(frozen=True)
 class Formatted:
-    """A value that is written as `text` where people read it, and is itself in CSV and JSON."""
+    """A value that is written as `text` where people read it, and is itself in CSV and JSON.
+
+    On a page it links to an address, and has the color of an agent, of which it is the number.
+    """
 
     value: "Value"
     text: str
+    link: str = ""
+    color: int | None = None
 
 
 Value = str | int | float | bool | datetime | Estimate | Rate | Interval | Formatted | None
@@ -204,18 +209,29 @@ class Table:
         ]
         return "\n".join(lines) + "\n"
 
-    def to_html(self) -> str:
-        """Return an HTML table; the style sheet of the page decides how it looks."""
-        columns, rows = self._cells()
-        head = "".join(_html_cell("th", column.label, column) for column in columns)
-        body = ""
-        for number, row in enumerate(rows):
+    def to_html(self, classes: str = "table") -> str:
+        """Return an HTML table; the style sheet of the page decides how it looks, and a script may sort its rows."""
+        printed = [index for index, column in enumerate(self.columns) if not column.data_only and not column.heading]
+        headings = [index for index, column in enumerate(self.columns) if column.heading]
+        columns = [self.columns[index] for index in printed]
+        head = "".join(f'<th scope="col"{_html_class(column)}>{html.escape(column.label)}</th>' for column in columns)
+        body, group = "", list[str]()
+        for number, row in enumerate(self.rows):
+            names = [one_line(self.columns[index].format(row[index])) for index in headings]
+            if headings and names != group:
+                heading = html.escape("  ".join(filter(None, names)))
+                opening = f'<th colspan="{len(columns)}" scope="rowgroup">{heading}</th>'
+                body, group = f"{body}{'</tbody><tbody>' if group else ''}<tr>{opening}</tr>", names
+            cells = "".join(_html_cell(self.columns[index], row[index], index == printed[0]) for index in printed)
             style = self._style(number)
-            cells = "".join(_html_cell("td", cell, column) for cell, column in zip(row, columns, strict=True))
             body += f'<tr class="{style}">{cells}</tr>' if style else f"<tr>{cells}</tr>"
         caption = f"<caption>{html.escape(self.title)}</caption>" if self.title else ""
         notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in self.notes)
-        return f'<table class="table">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}'
+        return f'<table class="{classes}">{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}'
+
+    def __html__(self) -> str:
+        """Return the table for a page."""
+        return self.to_html()
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -364,6 +380,18 @@ def _latex_row(cells: Sequence[str]) -> str:
     return f"{' & '.join(escape_latex(one_line(cell, _MAX_CELL)) for cell in cells)} \\\\"
 
 
-def _html_cell(tag: str, text: str, column: Column) -> str:
-    name = ' class="number"' if column.right_aligned else ""
-    return f"<{tag}{name}>{html.escape(text)}</{tag}>"
+def _html_cell(column: Column, value: Value, is_first: bool) -> str:
+    text = html.escape(one_line(column.format(value), _MAX_CELL))
+    number = value
+    if isinstance(value, Formatted):
+        text = f'<a href="{html.escape(value.link)}">{text}</a>' if value.link else text
+        swatch = "" if value.color is None else f'<span class="swatch c{value.color}" aria-hidden="true"></span>'
+        text, number = swatch + text, value.value
+    tag, attributes = ("th", ' scope="row"') if is_first else ("td", f' data-label="{html.escape(column.label)}"')
+    if isinstance(number, int | float) and column.right_aligned:
+        attributes += f' data-value="{number}"'
+    return f"<{tag}{attributes}{_html_class(column)}>{text}</{tag}>"
+
+
+def _html_class(column: Column) -> str:
+    return f' class="{"number" if column.right_aligned else "words" if column.kind == "prose" else "text"}"'

@@ -43,14 +43,16 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from assay.core import values
 from assay.core.errors import AssayError, MissingDependency
 from assay.core.figure import STYLESHEET
 from assay.core.quantities import format_size
+from assay.core.text import one_line, plural
 from assay.records import TrialFolder
-from assay.results import wording
+from assay.results import report
 from assay.results.inference import INTERVAL_METHOD
 from assay.results.measures import MEASURES
-from assay.results.verdict import make_verdict
+from assay.results.verdict import format_strength, make_verdict
 from assay.studies.similarity import draw_histogram
 from assay.web import drawing, markup, pages
 from assay.web.combined import combine_runs
@@ -362,10 +364,11 @@ def make_environment() -> "Environment":
         lstrip_blocks=True,
         finalize=clean_value,
     )
-    environment.globals.update(wording=wording, drawing=drawing, markup=markup, pages=pages, max_files=MAX_SHOWN)
+    environment.globals.update(values=values, report=report, plural=plural, format_strength=format_strength)
+    environment.globals.update(drawing=drawing, markup=markup, pages=pages, max_files=MAX_SHOWN)
     environment.globals |= {"make_verdict": make_verdict, "interval_method": INTERVAL_METHOD}
     environment.globals["draw_histogram"] = draw_histogram
-    environment.filters["short"] = lambda text, length=160: wording.one_line(clean_text(str(text)), length)
+    environment.filters["short"] = lambda text, length=160: one_line(clean_text(str(text)), length)
     environment.filters["size"] = format_size
     environment.filters["cut"] = lambda text: clean_and_cut(str(text), _MAX_TEXT)
     return environment

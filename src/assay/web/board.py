@@ -22,6 +22,7 @@ from assay.core.disk import random_token, write_json
 from assay.core.errors import MissingDependency, UsageError
 from assay.core.figure import STYLESHEET
 from assay.core.progress import NoProgress, Progress
+from assay.core.table import Table
 from assay.core.untrusted import read_json
 from assay.results.board import BoardEntry, BoardFolder, open_entry
 from assay.results.disclosure import Disclosure, disclose_agents
@@ -31,6 +32,7 @@ from assay.results.paired import Comparison
 from assay.tasks import Registry
 from assay.web.conditions import Conditions, compare_rows, find_conditions
 from assay.web.leaderboard import Line, make_lines
+from assay.web.tables import make_trial_table
 
 _STATIC = Path(__file__).parent / "static"
 _FILES = (STYLESHEET, *(_STATIC / name for name in ("view.css", "trace.css", "view.js", "icon.svg")))
@@ -48,6 +50,12 @@ class BoardRow:
     line: Line
     disclosure: Disclosure
     trials: Frame
+
+    @property
+    def table(self) -> Table:
+        """Its trials, with links to their pages."""
+        exclude = ("task", "agent", "improvement", "reason")
+        return make_trial_table(self.trials, {}, lambda row: f"../trials/{self.entry.name}/{row.trial}.html", exclude)
 
     @property
     def label(self) -> str:

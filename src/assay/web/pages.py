@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from starlette.datastructures import QueryParams
@@ -19,12 +19,13 @@ from assay.results.measures import MEASURES, Measure
 from assay.results.paired import Comparison, PairedDifference
 from assay.results.report import describe_caveats
 from assay.results.search_tree import make_tree
-from assay.results.verdict import Verdict, make_verdict
+from assay.results.verdict import Verdict, comparison_tables, make_verdict
 from assay.web.data_preview import preview_data
 from assay.web.drawing import draw_forest
 from assay.web.pair import match_trials
 from assay.web.runs import RunView
 from assay.web.selection import Selection, find_choices, find_published, has_published
+from assay.web.tables import make_trial_table
 from assay.web.trace import Block, Entry, Trace, make_trace
 
 Item = TypeVar("Item")
@@ -187,6 +188,7 @@ def make_comparison(view: RunView, query: CompareQuery) -> dict[str, Any]:
     pairs = [(comparison, pair) for comparison in comparisons for pair in comparison.pairs[:_MAX_PAIRS]]
     return {
         "comparisons": comparisons,
+        "tables": {each.suite: replace(comparison_tables(each)[0], title="") for each in comparisons},
         "verdicts": {_key_of(each, pair): make_verdict(each, pair, rows) for each, pair in pairs},
         "forests": {_key_of(each, pair): draw_forest(pair) for each, pair in pairs},
         "matches": {_key_of(each, pair): match_trials(view.rows, pair) for each, pair in pairs},
@@ -217,8 +219,17 @@ def make_task(view: RunView, name: str) -> dict[str, Any]:
     """Return the content of the page of a task."""
     task, colors = view.tasks[name], number_colors(view.rows.agents)
     teams = list(task.leaderboard.percentiles.values()) if task.leaderboard else []
+    exclude = ("task", "title", "tokens", "cost", "reason")
+
+    def link(row: TrialRow) -> str:
+        return f"/run/{view.key}/trial/{row.trial}"
+
     parts = [
-        (section.rules, rows, draw_scores(rows, task.measured, colors, teams, width=720))
+        (
+            section.rules,
+            make_trial_table(rows, colors, link, exclude),
+            draw_scores(rows, task.measured, colors, teams, width=720),
+        )
         for section in view.sections
         if (rows := section.rows.where(lambda row: row.task == name))
     ]

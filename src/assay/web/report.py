@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from assay.core.disk import atomic_write
 from assay.core.errors import MissingDependency
 from assay.core.figure import STYLESHEET, Figure
+from assay.core.table import Table
 from assay.core.text import plural
 from assay.results import figures
 from assay.results.disclosure import Disclosure
@@ -20,6 +22,7 @@ from assay.results.paired import Comparison
 from assay.results.report import describe_attempts, describe_caveats, describe_success, short_task_name
 from assay.results.search_tree import SearchTree
 from assay.tasks.model import Measured
+from assay.web.tables import make_trial_table
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -65,7 +68,7 @@ class ReportSection:
     success: Figure | None
     curves: Figure | None
     reasons: list[FailureReason]
-    trials: list[list[TrialRow]]
+    trials: Table
 
 
 def render_page(
@@ -95,11 +98,14 @@ def render_page(
     palette = figures.number_colors(row.agent for row in counted)
     by_rules = group_by(rows, lambda row: row.rules)
     costs = [row.cost for row in rows]
+    prefixes = {part.row.trial: part.links.prefix for part in parts}
     return template.render(
         title=title,
         styles=[_style(path) for path in (STYLESHEET, _STATIC / "trace.css", _STATIC / "report.css")],
         created_at=f"{created_at.day} {created_at:%B %Y, %H:%M} {created_at:%Z}".strip(),
-        sections=[_make_section(group, panels, palette, f"part{number}") for number, group in enumerate(by_rules)],
+        sections=[
+            _make_section(group, panels, palette, f"part{number}", prefixes) for number, group in enumerate(by_rules)
+        ],
         counted=counted,
         power=_format_power(by_rules),
         success=describe_success(rows),
@@ -107,7 +113,6 @@ def render_page(
         disclosures=disclosures,
         comparisons=comparisons,
         trial_parts=parts,
-        prefixes={part.row.trial: part.links.prefix for part in parts},
         agents=len(palette),
         tasks=len({(row.rules, row.task) for row in counted}),
         seeds=len({row.seed for row in counted}),
@@ -153,8 +158,16 @@ def _format_power(by_rules: Sequence[Sequence[TrialRow]]) -> str:
 
 
 def _make_section(
-    rows: Sequence[TrialRow], panels: Mapping[str, Measured], palette: figures.Palette, name: str
+    rows: Sequence[TrialRow],
+    panels: Mapping[str, Measured],
+    palette: figures.Palette,
+    name: str,
+    prefixes: Mapping[str, str] = MappingProxyType({}),
 ) -> ReportSection:
+    def link(row: TrialRow) -> str:
+        return f"#{prefixes[row.trial]}trial" if row.trial in prefixes else ""
+
+    ordered = [row for task in group_by(rows, lambda row: row.task) for row in task]
     by_task = summarize_tasks(rows)
     agents, tasks = summarize_agents(rows, by_task), group_by(by_task, lambda summary: summary.task)
     trials = {task[0].task: task for task in group_by((row for row in rows if row.counts), lambda row: row.task)}
@@ -175,7 +188,7 @@ def _make_section(
         success=figures.draw_success(agents, palette),
         curves=figures.draw_attempts(agents, palette),
         reasons=_group_reasons(rows),
-        trials=group_by(rows, lambda row: row.task),
+        trials=make_trial_table(ordered, palette, link, exclude=["title"]),
     )
 
 

@@ -85,6 +85,8 @@
     }
   };
   const update = (page) => {
+    const current = document.querySelector(".entry.current")?.id;
+    const focused = document.activeElement?.id;
     for (const old of document.querySelectorAll("[data-live]")) {
       const fresh = page.getElementById(old.id);
       if (!fresh) continue;
@@ -98,6 +100,8 @@
         else old.append(document.adoptNode(child));
       }
     }
+    if (current) document.getElementById(current)?.classList.add("current");
+    if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus({ preventScroll: true });
     document.querySelectorAll("table.sortable").forEach(sortBody);
     applyFilter();
   };
