@@ -14,7 +14,6 @@ PENDING = (
     "src/assay/tasks/rules.py",
     "tests/grading",
     "tests/results",
-    "tests/studies",
     "tests/web",
 )
 """Folders whose names are not checked yet."""

@@ -9,7 +9,7 @@ from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.records import RunFolder
 from assay.results import progress
-from assay.results.collect import collect_with_tasks
+from assay.results.frame import read_frame
 from assay.results.progress import ProgressRow, load_progress, load_scores, read_progress, to_polars
 from assay.tasks import Registry
 from tiny_run import TinyRun
@@ -33,21 +33,22 @@ def climber(tiny: TinyRun) -> tuple[RunFolder, Home]:
 
 def test_equal_submissions_are_graded_once_and_kept_for_the_next_time(climber, monkeypatch):
     run, home = climber
-    ((summary, outcome),), tasks = collect_with_tasks(run)
-    task, graded = tasks[outcome.task], []
+    frame, graded = read_frame(run), []
+    (row,) = frame
+    task, folder = frame.known_tasks[row.task], row.record.folder
     grade = progress.grade_submission
     monkeypatch.setattr(
         progress, "grade_submission", lambda *words, **options: graded.append(1) or grade(*words, **options)
     )
-    assert load_progress(summary.folder, task, home, outcome) is None
-    rows = read_progress(summary.folder, task, home, outcome)
+    assert load_progress(folder, task, home, row) is None
+    rows = read_progress(folder, task, home, row)
     assert len(graded) == 3, "the first and the third submission are equal"
-    assert [(row.step, row.score) for row in rows] == [(1, 0.5), (2, 1.0), (3, 0.5), (4, 0.6), (4, 0.6)]
-    assert [row.best for row in rows] == [True, True, False, False, False]
-    assert [row.end for row in rows] == [False] * 4 + [True]
-    assert load_progress(summary.folder, task, home, outcome) == rows
-    assert read_progress(summary.folder, task, home, outcome) == rows and len(graded) == 3
-    scores = load_scores(summary.folder, [row.submission for row in rows], home)
+    assert [(step.step, step.score) for step in rows] == [(1, 0.5), (2, 1.0), (3, 0.5), (4, 0.6), (4, 0.6)]
+    assert [step.best for step in rows] == [True, True, False, False, False]
+    assert [step.end for step in rows] == [False] * 4 + [True]
+    assert load_progress(folder, task, home, row) == rows
+    assert read_progress(folder, task, home, row) == rows and len(graded) == 3
+    scores = load_scores(folder, [step.submission for step in rows], home)
     assert sorted(scores.values()) == [0.5, 0.6, 1.0]
     assert to_polars(rows).columns == list(ProgressRow.__dataclass_fields__)
 

@@ -121,13 +121,13 @@ def test_defaults_are_those_of_the_published_study_and_guarantee_what_winnowing_
     chance = random.Random(2)
     for _ in range(50):
         shared, *others = (" ".join(chance.choices("+-*/%<>|&^~", k=length)) for length in (39, 60, 60, 60, 60))
-        found = [
+        prints = [
             fingerprint(f"{before} {shared} {after}") for before, after in zip(others[:2], others[2:], strict=True)
         ]
-        assert found[0] & found[1]
+        assert prints[0] & prints[1]
         short = shared[: 2 * 22]
-        found = [fingerprint(f"{mark}\n{short}\n{mark}") for mark in ("a = 1", "del b")]
-        assert not found[0] & found[1]
+        prints = [fingerprint(f"{mark}\n{short}\n{mark}") for mark in ("a = 1", "del b")]
+        assert not prints[0] & prints[1]
 
 
 def test_the_same_hashes_are_kept_as_by_another_implementation():
@@ -168,9 +168,9 @@ def test_the_folders_of_a_suite_are_not_flagged_but_a_planted_copy_is():
     clean = compare_sources(sources, sources)
     assert len(clean) == len(sources) * (len(sources) - 1) // 2
     assert not [match for match in clean if match.similarity > 0.6]
-    found = compare_sources([planted], sources)
-    assert [match.second for match in found if match.similarity > 0.6] == [sources[0].name]
-    best = best_matches(found, [planted])
+    matches = compare_sources([planted], sources)
+    assert [match.second for match in matches if match.similarity > 0.6] == [sources[0].name]
+    best = best_matches(matches, [planted])
     assert histogram(best) == [0] * 9 + [1]
 
 
@@ -248,31 +248,31 @@ def test_relations_and_coverage_are_distinguished():
         CodeSample("t4", "t4", OTHER + "\npass", "trial", "s/b", "x"),
         CodeSample("n.ipynb", "notebooks", ORIGINAL + OTHER, "notebook"),
     ]
-    found = {match.second: match for match in compare_sources([trial], others)}
-    assert {name: match.relation for name, match in found.items()} == {
+    matches = {match.second: match for match in compare_sources([trial], others)}
+    assert {name: match.relation for name, match in matches.items()} == {
         "t2": "other seed", "t3": "other agent", "t4": "other task", "n.ipynb": "notebook",
     }  # fmt: skip
-    assert found["n.ipynb"].coverage > 0.8 > 0.6 > found["n.ipynb"].similarity
-    first, *_ = summarize_relations(found.values())
+    assert matches["n.ipynb"].coverage > 0.8 > 0.6 > matches["n.ipynb"].similarity
+    first, *_ = summarize_relations(matches.values())
     assert (first.relation, first.pairs, first.flagged, first.highest) == ("other seed", 1, 1, 1.0)
 
 
 def test_code_that_trials_were_given_neither_resembles_nor_differs():
     """Boilerplate is ignored on both sides, as by Dolos and copydetect, except in a comparison with itself."""
-    given = frozenset(_hash_runs(tokenize(OTHER)))
+    provided = frozenset(_hash_runs(tokenize(OTHER)))
     mine, theirs = "rows = [first(x) for x in data if x]\n" * 9, "while left > 0:\n    left -= take(left, 1)\n" * 9
-    one, other = (
-        CodeSample(name, name, f"{code}{FILE_BREAK}{OTHER}", "trial", "s/a", "x", given)
+    first, second = (
+        CodeSample(name, name, f"{code}{FILE_BREAK}{OTHER}", "trial", "s/a", "x", provided)
         for name, code in (("one", mine), ("other", theirs))
     )
-    assert score(one.code, other.code) > FLAGGED
-    (match,) = compare_sources([one, other], [one, other])
+    assert score(first.code, second.code) > FLAGGED
+    (match,) = compare_sources([first, second], [first, second])
     assert (match.similarity, match.coverage) == (0, 0)
     copied = CodeSample("copied", "copied", mine + OTHER, "notebook")
     starter = CodeSample("starter", "panel", OTHER, "starter")
-    found = {match.second: match for match in compare_sources([one], [copied, starter])}
-    assert found["copied"].similarity > 0.8 and found["starter"].similarity > FLAGGED
-    lines = find_shared_lines(one.code, copied.code, ignored=given)
+    matches = {match.second: match for match in compare_sources([first], [copied, starter])}
+    assert matches["copied"].similarity > 0.8 and matches["starter"].similarity > FLAGGED
+    lines = find_shared_lines(first.code, copied.code, ignored=provided)
     assert lines == (set(range(1, 10)), set(range(1, 10)))
 
 

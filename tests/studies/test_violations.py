@@ -10,7 +10,7 @@ from assay.core.errors import UsageError
 from assay.grading.result import Grade
 from assay.models import Message, ToolCall
 from assay.records import RunFolder
-from assay.results.outcome import Outcome
+from assay.results.frame import TrialRow
 from assay.studies.judge import MAX_PART, add_judge_rules, locate_quote, read_answer
 from assay.studies.submission_origin import find_constant, find_literal_predictions, make_claim_pattern, read_rows
 from assay.studies.violations import (
@@ -139,8 +139,8 @@ def test_predictions_listed_in_code_are_recognized_with_and_without_ids():
     ],
 )
 def test_claims_are_found_in_text(metric: str, text: str, value: str | None):
-    found = make_claim_pattern(metric).search(text)
-    assert (found[1] if found else None) == value
+    claim = make_claim_pattern(metric).search(text)
+    assert (claim[1] if claim else None) == value
 
 
 def test_hostile_text_is_searched_in_linear_time():
@@ -151,7 +151,7 @@ def test_hostile_text_is_searched_in_linear_time():
     assert find_literal_predictions([["id", "p"], *[[str(n), str(n)] for n in range(40)]], "'\\" * 500_000) is None
 
 
-def make_outcome(task: str, trial: str, success: bool) -> Outcome:
+def make_outcome(task: str, trial: str, success: bool) -> TrialRow:
     """A finished trial."""
     grade = Grade.model_validate(
         dict.fromkeys(("gold_threshold", "silver_threshold", "bronze_threshold", "median_threshold"), None)
@@ -160,7 +160,7 @@ def make_outcome(task: str, trial: str, success: bool) -> Outcome:
         | {"created_at": "", "submission_path": "", "task": task, "edition": "v1", "variant": "real"}
         | {"score": 1.0, "success": success}
     )
-    return Outcome(
+    return TrialRow(
         task=task, title=task, metric="auc", direction="higher", agent="mine", seed=1, edition="v1", variant="real",
         status="done", cause=None, why=None, grade=grade, elapsed=1.0, steps=1, sealed=True, trial=trial,
     )  # fmt: skip
@@ -182,7 +182,7 @@ def test_precision_and_recall_on_labeled_trials(tmp_path: Path):
     findings = {name: [Finding(name, "x", 1, "quote")] for name in "ab"} | {name: [] for name in "cde"}
     labels = tmp_path / "labels.csv"
     labels.write_text("trial,rule\na,x\nb,\nc,x\nd,\n")
-    rows = {one.rule: one for one in measure_precision(findings, read_labels(labels))}
+    rows = {row.rule: row for row in measure_precision(findings, read_labels(labels))}
     assert (rows["x"].precision, rows["x"].recall) == (0.5, 0.5)
     assert (rows["any rule"].flagged, rows["any rule"].right, rows["any rule"].violations) == (2, 1, 2)
     labels.write_text("name\na\n")
@@ -192,7 +192,7 @@ def test_precision_and_recall_on_labeled_trials(tmp_path: Path):
     judged = {**findings, "a": [*findings["a"], Finding("a", "judge-model-api", 1, "quote")]}
     expected = add_judge_rules({"a": {"x", "model-api"}, "b": (), "c": {"model-api"}, "d": {"network"}})
     assert expected["d"] == {"network", "judge-unauthorized-access"}
-    rows = {one.rule: one for one in measure_precision(judged, expected)}
+    rows = {row.rule: row for row in measure_precision(judged, expected)}
     assert (rows["judge-model-api"].precision, rows["judge-model-api"].recall) == (1, 0.5)
     assert (rows["any question"].flagged, rows["any question"].right, rows["any question"].violations) == (1, 1, 3)
     assert (rows["any detector"].flagged, rows["any detector"].right, rows["any detector"].violations) == (2, 1, 3)

@@ -102,12 +102,12 @@ def report_command(
 
 
 def _print_violations(runs: Sequence[RunFolder]) -> None:
-    from assay.results.collect import collect_outcomes
+    from assay.results.frame import read_frame
     from assay.studies.violations import compute_strict_rates, find_violations, make_rate_table
 
     flagged = {trial for run in runs for trial, findings in find_violations(run).items() if findings}
     echo()
-    print_tables([make_rate_table(compute_strict_rates(collect_outcomes(*runs), flagged))])
+    print_tables([make_rate_table(compute_strict_rates(read_frame(*runs), flagged))])
 
 
 def _format_data(runs: Sequence[RunFolder], form: str, trials: bool, error: "ErrorKind") -> str:
