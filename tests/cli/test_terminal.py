@@ -67,7 +67,7 @@ def test_no_line_is_torn(pocket_home, width):
         ("show", "mlebench/spooky-author-identification"),
         ("agents", "aide"),
         ("check", "pocket/house-price"),
-        ("published", "table"),
+        ("study", "leaderboard"),
         ("doctor",),
     )
     outputs = on_terminal(pocket_home, *commands, width=width)

@@ -169,7 +169,7 @@ def _batch_row(task: str, path: str | None, result: "Grade | NotGraded") -> list
     type=click.Choice(["step", "node"]),
     default="step",
     show_default=True,
-    help="Grade after each step, or each node of a search by aide.",
+    help="Grade after each step, or each node of a search.",
 )
 @as_json
 def grade_trial_command(folder: Path, by: Literal["step", "node"], json_: bool) -> None:
