@@ -183,8 +183,7 @@ def _make_text_table(documents: "Sequence[Familiarity]", usage: Usage) -> Table:
         Column("mean", kind="number"),
         Column("error", "±", kind="number"),
     )
-    rows = [(text.task, text.kind, text.name, text.positions, text.mean, text.error) for text in documents]
-    return Table("texts", columns, tuple(rows), extra={"usage": usage.model_dump()})
+    return Table.from_records("texts", columns, map(vars, documents), extra={"usage": usage.model_dump()})
 
 
 def _make_agent_tables(agents: "Sequence[AgentCorrelation]", measure: str) -> list[Table]:

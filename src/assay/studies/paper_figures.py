@@ -9,7 +9,7 @@ FILE = "paper_figures.json"
 
 
 class PaperCurve(Model):
-    """A published curve: levels and shares of competitions with a medal in per cent, with errors where printed."""
+    """A published curve: levels and shares of competitions with a medal in percent, with errors where printed."""
 
     name: str
     points: tuple[tuple[float, float], ...]
@@ -17,7 +17,7 @@ class PaperCurve(Model):
 
 
 class PaperArms(Model):
-    """A published comparison of two arms: mean and error over all attempts, in per cent."""
+    """A published comparison of two arms: mean and error over all attempts, in percent."""
 
     name: str
     plain: tuple[float, float]

@@ -159,8 +159,8 @@ def _make_pair_table(matches: Sequence[Match]) -> Table:
         Column("second", "resembles"),
         Column("relation", "which is"),
     )
-    rows = [(match.similarity, match.coverage, match.first, match.second, match.relation) for match in matches]
-    return Table("pairs", columns, tuple(rows), notes=("Coverage: how much of the trial's code is in the other.",))
+    note = "Coverage: how much of the trial's code is in the other."
+    return Table.from_records("pairs", columns, map(vars, matches), notes=(note,))
 
 
 def _make_relation_table(relations: "Sequence[RelationSummary]") -> Table:
@@ -171,8 +171,7 @@ def _make_relation_table(relations: "Sequence[RelationSummary]") -> Table:
         Column("median", kind="percent"),
         Column("highest", kind="percent"),
     )
-    rows = [(row.relation, row.pairs, row.flagged, row.median, row.highest) for row in relations]
-    return Table("relations", columns, tuple(rows))
+    return Table.from_records("relations", columns, map(vars, relations))
 
 
 def _make_histogram_table(counts: Sequence[int]) -> Table:
@@ -424,7 +423,7 @@ def read_panels(run: RunFolder) -> list[CodeSample]:
 def read_folder(folder: Path, *, max_files: int = MAX_FILES) -> list[CodeSample]:
     """Return the Python files and notebooks below a folder, which may be untrusted.
 
-    Links and special files are left out; `RecordError` if there are too many files, or a folder is nested too deeply.
+    Links and special files are excluded; `RecordError` if there are too many files, or a folder is nested too deeply.
     """
     sources = []
     for path in sorted(_find_files(folder, max_files)):

@@ -163,12 +163,8 @@ def make_rate_table(rates: Sequence[StrictRate]) -> Table:
         Column("strict", "flagged as failures", "percent"),
         Column("strict_interval", "95% interval", "interval"),
     )
-    rows = [
-        (rate.agent, rate.trials, rate.flagged, rate.raw, rate.raw_interval, rate.strict, rate.strict_interval)
-        for rate in rates
-    ]
     notes = () if rates else ("No task of the run defines success, so there are no rates.",)
-    return Table("rates", columns, tuple(rows), notes=notes)
+    return Table.from_records("rates", columns, map(vars, rates), notes=notes)
 
 
 @dataclass(frozen=True)

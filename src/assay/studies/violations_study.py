@@ -107,12 +107,8 @@ def _describe_judge(model: str, judgements: Judgements) -> str:
 
 def _make_finding_table(findings: Mapping[str, Sequence[Finding]]) -> Table:
     columns = (Column("trial"), Column("rule"), Column("event", kind="integer"), Column("quote", "evidence", "prose"))
-    rows = [
-        (finding.trial, finding.rule, finding.event, finding.quote)
-        for listed in findings.values()
-        for finding in listed
-    ]
-    return Table("findings", columns, tuple(rows), extra={"trials": len(findings)})
+    records = (vars(finding) for listed in findings.values() for finding in listed)
+    return Table.from_records("findings", columns, records, extra={"trials": len(findings)})
 
 
 def _make_precision_table(findings: Mapping[str, Sequence[Finding]], labels: Mapping[str, Collection[str]]) -> Table:
