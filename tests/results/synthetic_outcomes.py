@@ -30,7 +30,7 @@ def grade(task: str, score: float | None, **fields: object) -> Grade:
     """A grade as the grader would give it: rank in the panel, improvement over the starter, success above 10%."""
     _, _, direction, baseline = TASKS[task]
     lower = direction == "lower"
-    made = Grade(
+    graded = Grade(
         competition_id=task.partition("/")[2],
         score=score,
         gold_threshold=None,
@@ -58,7 +58,7 @@ def grade(task: str, score: float | None, **fields: object) -> Grade:
     if score is not None:
         improvement = (baseline - score if lower else score - baseline) / baseline
         better = sum(other < score if lower else other > score for other in PANELS[task])
-        made = made.model_copy(
+        graded = graded.model_copy(
             update={
                 "rank": better + 1,
                 "panel_size": len(PANELS[task]),
@@ -67,7 +67,7 @@ def grade(task: str, score: float | None, **fields: object) -> Grade:
                 "success_published": improvement > 0.1,
             }
         )
-    return made.model_copy(update=fields)
+    return graded.model_copy(update=fields)
 
 
 def outcome(
@@ -75,7 +75,7 @@ def outcome(
 ) -> TrialRow:
     """A valid trial, unless `fields` say otherwise."""
     title, metric, direction, _ = TASKS[task]
-    made = TrialRow(
+    row = TrialRow(
         task=task,
         title=title,
         metric=metric,
@@ -92,7 +92,7 @@ def outcome(
         steps=2,
         sealed=True,
     )
-    return replace(made, **fields)  # type: ignore[arg-type]
+    return replace(row, **fields)  # type: ignore[arg-type]
 
 
 def inapplicable(task: str, agent: str, seed: int = 0) -> TrialRow:
@@ -111,21 +111,21 @@ def failed(
 def run(agents: Sequence[str] = ("starter", "automl"), seeds: int = 3) -> list[TrialRow]:
     """A whole run of the pocket suite; `automl` does not apply to vectorization."""
     chance = random.Random(7)
-    made = []
+    rows = []
     for task in TASKS:
-        for place, agent in enumerate(agents):
+        for number, agent in enumerate(agents):
             for seed in range(seeds):
                 if (task, agent) == ("pocket/vectorization", "automl"):
-                    made.append(inapplicable(task, agent, seed))
+                    rows.append(inapplicable(task, agent, seed))
                 else:
-                    skill = SKILL.get(agent, 0.15 + 0.8 * ((place * 5) % 8) / 8)
-                    made.append(outcome(task, agent, seed, _score(task, skill, chance)))
-    return made
+                    skill = SKILL.get(agent, 0.15 + 0.8 * ((number * 5) % 8) / 8)
+                    rows.append(outcome(task, agent, seed, _score(task, skill, chance)))
+    return rows
 
 
 def changed(outcomes: Sequence[TrialRow], where: Callable[[TrialRow], bool], **fields: object) -> list[TrialRow]:
     """The same outcomes with some of them changed."""
-    return [replace(one, **fields) if where(one) else one for one in outcomes]  # type: ignore[arg-type]
+    return [replace(row, **fields) if where(row) else row for row in outcomes]  # type: ignore[arg-type]
 
 
 def panels() -> dict[str, Measured]:

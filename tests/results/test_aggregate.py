@@ -60,7 +60,7 @@ def test_reports_of_two_agents_are_aggregated_separately(tmp_path, assay):
     for path in paths:
         path.write_text(json.dumps(json.loads(path.read_text()) | {"agent": path.stem}))
     by_agent = read_reports_by_agent(paths)
-    rates = {agent: aggregate_reports(found, ["a"]).rates for agent, found in by_agent.items()}
+    rates = {agent: aggregate_reports(reports, ["a"]).rates for agent, reports in by_agent.items()}
     assert {agent: rate["any_medal_percentage"].mean for agent, rate in rates.items()} == {"one": 100, "two": 0}
     with pytest.raises(UsageError, match="different agents: one, two"):
         read_reports(paths)
@@ -93,9 +93,9 @@ def test_the_interval_stays_within_bounds_where_all_or_none_win(tmp_path):
 def test_seeds_that_agree_are_not_certainty(assay, tmp_path):
     agreed = [write_report(tmp_path / f"{seed}_r.json", {"a": True, "b": False}) for seed in range(3)]
     (tmp_path / "split.txt").write_text("a\nb\n")
-    shown = assay("aggregate", *agreed, "--split", tmp_path / "split.txt").stdout
-    assert "50.00 ± 50.00" in shown
-    assert "Warning: an error of 0.00 over seeds says that the seeds agree, not that the rate is certain." in shown
+    printed = assay("aggregate", *agreed, "--split", tmp_path / "split.txt").stdout
+    assert "50.00 ± 50.00" in printed
+    assert "Warning: an error of 0.00 over seeds says that the seeds agree, not that the rate is certain." in printed
 
 
 def test_a_published_row_is_reproduced_with_three_kinds_of_error(assay, tmp_path):
@@ -105,9 +105,9 @@ def test_a_published_row_is_reproduced_with_three_kinds_of_error(assay, tmp_path
         write_report(tmp_path / f"{seed}_r.json", {name: won[seed] != "none" for name, won in medals.items()})
         for seed in range(3)
     ]
-    shown = assay("aggregate", *paths, "--split", "all", "--error", "seeds").stdout
-    assert "43.56 ± 0.89" in shown
-    assert "pass@k and pass^k beyond k = 1 (half of the seeds) are noisy." in shown
+    printed = assay("aggregate", *paths, "--split", "all", "--error", "seeds").stdout
+    assert "43.56 ± 0.89" in printed
+    assert "pass@k and pass^k beyond k = 1 (half of the seeds) are noisy." in printed
     reports = read_reports(paths)
     for split, published in {"low": (62.12, 1.52), "medium": (36.84, 1.52), "high": (33.33, 0.0)}.items():
         names = Registry().names(f"mlebench:{split}")

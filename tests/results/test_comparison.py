@@ -40,7 +40,7 @@ WEAK = trials("weak", {DIGITS: [False, False], HOUSE: [True, False], SPACESHIP: 
 
 def test_two_agents_are_compared_by_task():
     (comparison,) = compare_agents([*WEAK, *STRONG])
-    assert [one.agent for one in comparison.agents] == ["strong", "weak"]
+    assert [summary.agent for summary in comparison.agents] == ["strong", "weak"]
     assert comparison.agents[0].mean == pytest.approx(3.5 / 4)
     (pair,) = comparison.pairs
     # Differences by task: 1, 0, 1/2, 1; of the 8 sign patterns only two are as far from 0.
@@ -53,7 +53,7 @@ def test_two_agents_are_compared_by_task():
 
 
 def test_several_pairs_are_adjusted_and_a_baseline_limits_them():
-    third = [replace(one, agent="third") for one in WEAK]
+    third = [replace(row, agent="third") for row in WEAK]
     (comparison,) = compare_agents([*WEAK, *STRONG, *third])
     assert len(comparison.pairs) == 3
     assert all(pair.p_adjusted >= pair.p for pair in comparison.pairs)
@@ -64,14 +64,14 @@ def test_several_pairs_are_adjusted_and_a_baseline_limits_them():
 
 
 def test_tasks_that_one_agent_lacks_are_left_out():
-    (comparison,) = compare_agents([*STRONG, *(one for one in WEAK if one.task != SPEED)])
+    (comparison,) = compare_agents([*STRONG, *(row for row in WEAK if row.task != SPEED)])
     assert SPEED in comparison.excluded
     assert SPEED not in comparison.tasks
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_trials_under_different_conditions_are_refused_unless_that_is_the_question(condition: str):
-    other = [replace(one, conditions=SAME | {condition: "another"}) for one in WEAK]
+    other = [replace(row, conditions=SAME | {condition: "another"}) for row in WEAK]
     with pytest.raises(UsageError, match=f"not comparable. They differ in {condition} \\(another: weak; the same"):
         compare_agents([*other, *STRONG])
     assert compare_agents([*other, *STRONG], ignore=[condition])
@@ -85,8 +85,8 @@ def test_an_unknown_agent_and_a_single_one_are_errors():
 
 
 def test_the_command_compares_the_agents_of_a_run(assay, scripted_run: RunFolder):
-    found = select_trials([*read_frame(scripted_run), *read_frame(scripted_run)])  # a run given twice counts once
-    assert len(found) == len({(one.agent, one.task, one.seed) for one in found})
+    trials = select_trials([*read_frame(scripted_run), *read_frame(scripted_run)])  # a run given twice counts once
+    assert len(trials) == len({(trial.agent, trial.task, trial.seed) for trial in trials})
     compare = ["--tasks", str(TINY), "compare", str(scripted_run.path)]
     ran = assay(*compare)
     assert ran.returncode == 2
@@ -99,10 +99,10 @@ def test_the_command_compares_the_agents_of_a_run(assay, scripted_run: RunFolder
 
 
 def test_wins_need_no_baseline_and_a_failure_loses():
-    failed = [replace(one, status="failed", cause="agent", grade=None) for one in WEAK]
+    failed = [replace(row, status="failed", cause="agent", grade=None) for row in WEAK]
     (comparison,) = compare_agents([*STRONG, *failed], measure="wins")
-    assert [(one.agent, one.mean) for one in comparison.agents] == [("strong", 1.0), ("weak", 0.0)]
-    house = [outcome(HOUSE, one.agent, 1, score, conditions=SAME) for one, score in
+    assert [(summary.agent, summary.mean) for summary in comparison.agents] == [("strong", 1.0), ("weak", 0.0)]
+    house = [outcome(HOUSE, summary.agent, 1, score, conditions=SAME) for summary, score in
              ((STRONG[0], 0.1), (WEAK[0], 0.2))]  # fmt: skip
     (comparison,) = compare_agents(house, measure="wins")  # there a lower score is better
     assert comparison.agents[0].agent == "strong"
@@ -116,7 +116,9 @@ def test_scores_are_normalized_between_the_sample_submission_and_gold():
 
     # Lower is better: 0.7 is halfway from the sample's 1.2 to gold at 0.2; beyond either end it is that end.
     (comparison,) = compare_agents([scored("half", 0.7), scored("best", 0.1), scored("bad", 9.0)], measure="normalized")
-    assert {one.agent: one.mean for one in comparison.agents} == pytest.approx({"best": 1.0, "half": 0.5, "bad": 0.0})
+    assert {summary.agent: summary.mean for summary in comparison.agents} == pytest.approx(
+        {"best": 1.0, "half": 0.5, "bad": 0.0}
+    )
     assert comparison.agents[1].profile == {0.0: 1, 0.1: 1, 0.25: 1, 0.5: 0, 0.75: 0, 0.9: 0}
 
 

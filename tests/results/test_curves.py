@@ -10,9 +10,9 @@ def row(task, at, score=None, success=None, *, best=None, **fields):
     """A pick after step `at`, which took as many seconds; better than all before it unless `best` says otherwise."""
     defaults = dict.fromkeys(ProgressRow.__dataclass_fields__) | {"tokens": 0, "seed": 1, "end": False}
     judged = {"valid": score is not None, "score": score, "success": success}
-    place = {"trial": f"{task}-1", "task": task, "agent": "x", "step": at, "elapsed": float(at)}
+    position = {"trial": f"{task}-1", "task": task, "agent": "x", "step": at, "elapsed": float(at)}
     flags = {"picked": True, "best": score is not None if best is None else best}
-    return ProgressRow(**(defaults | judged | place | flags | fields))
+    return ProgressRow(**(defaults | judged | position | flags | fields))
 
 
 def at(curve, level, name):

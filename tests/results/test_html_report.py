@@ -52,7 +52,7 @@ class Page(HTMLParser):
 
 def few_tasks():
     """Trials of two tasks: every task is a figure, and drawing takes most of the time of a report."""
-    return [one for one in run() if one.task in ("pocket/digits", "pocket/house-price")]
+    return [row for row in run() if row.task in ("pocket/digits", "pocket/house-price")]
 
 
 @pytest.fixture(scope="module")
@@ -82,12 +82,12 @@ def test_the_report_shows_all_figures(page):
 def test_the_sum_over_tasks_comes_first_and_equal_reasons_are_one_row():
     trials = [*run(seeds=1), *(failed(task, "automl", 7 + seed) for task in TASKS for seed in range(5))]
     page = Page(render_page(trials, panels(), "x", MADE_AT))
-    places = [
+    positions = [
         page.text.rindex(heading) for heading in ("All tasks", "Results by task", "Right is better", "All trials")
     ]
-    assert places == sorted(places)
-    shown = page.text[page.text.rindex("Failed by") : page.text.rindex("Results by task")]
-    assert shown.count("python train.py ended with exit code 1") == 1 and "agent 20 automl 20" in shown
+    assert positions == sorted(positions)
+    section = page.text[page.text.rindex("Failed by") : page.text.rindex("Results by task")]
+    assert section.count("python train.py ended with exit code 1") == 1 and "agent 20 automl 20" in section
     targets = {value for _, name, value in page.attributes if name == "href"}
     assert {"#part0", "#part0-failures", "#part0-tasks", "#part0-scores", "#trials"} <= targets
     assert targets <= {f"#{value}" for _, name, value in page.attributes if name == "id"}
@@ -102,7 +102,7 @@ def test_scores_are_drawn_with_the_medals_they_would_win():
 
 
 def test_a_task_without_scores_has_no_figure(tmp_path):
-    trials = [*(one for one in run(seeds=1) if one.task == "pocket/digits"), failed("pocket/house-price", "starter", 0)]
+    trials = [*(row for row in run(seeds=1) if row.task == "pocket/digits"), failed("pocket/house-price", "starter", 0)]
     names = {path.name for path in write_figures(trials, panels(), tmp_path)}
     assert "pocket-v1-scores-digits.svg" in names and "pocket-v1-scores-house-price.svg" not in names
 
@@ -135,11 +135,11 @@ def test_the_same_outcomes_give_the_same_report():
 
 def test_text_of_an_agent_never_becomes_markup(page):
     trials = few_tasks()
-    for place, words in enumerate(HOSTILE):
-        trials.append(failed("pocket/digits", words, place, why=words))
-        trials.append(outcome("pocket/house-price", words, place, 0.15))
+    for number, words in enumerate(HOSTILE):
+        trials.append(failed("pocket/digits", words, number, why=words))
+        trials.append(outcome("pocket/house-price", words, number, 0.15))
         trials.append(
-            outcome("pocket/house-price", "x", place, 0.15, grade=grade("pocket/house-price", None, why=words))
+            outcome("pocket/house-price", "x", number, 0.15, grade=grade("pocket/house-price", None, why=words))
         )
     trials = changed(trials, lambda o: o.task == "pocket/house-price", title=HOSTILE[1], metric=HOSTILE[0])
     text = render_page(trials, panels(), HOSTILE[2], MADE_AT)
@@ -181,8 +181,8 @@ def test_a_report_of_few_trials(trials):
 
 
 def test_figures_are_well_formed_and_show_panel_baseline_and_agents():
-    trials, palette = run(), figures.number_colors(one.agent for one in run())
-    digits = [one for one in trials if one.task == "pocket/digits"]
+    trials, palette = run(), figures.number_colors(row.agent for row in run())
+    digits = [row for row in trials if row.task == "pocket/digits"]
     drawn = figures.draw_scores(digits, panels()["pocket/digits"], palette)
     words = "".join(ElementTree.fromstring(drawn.to_svg()).itertext())
     assert "panel of 13" in words and "starter 0.9167" in words and "automl" in words and "higher is better" in words
@@ -197,8 +197,8 @@ def test_figures_are_well_formed_and_show_panel_baseline_and_agents():
 
 
 def test_a_panel_of_another_edition_or_variant_is_not_shown():
-    digits = [one for one in run() if one.task == "pocket/digits"]
-    palette = figures.number_colors(one.agent for one in digits)
+    digits = [row for row in run() if row.task == "pocket/digits"]
+    palette = figures.number_colors(row.agent for row in digits)
     for fields in ({"edition": "fixed"}, {"variant": "synthetic-1"}):
         other = changed(digits, lambda o: True, **fields)
         assert "panel of" not in figures.draw_scores(other, panels()["pocket/digits"], palette).to_svg()
@@ -212,7 +212,7 @@ def test_improvements_of_a_tenth_and_of_fifty_times_are_both_visible():
 
 
 def test_agents_have_colors_of_their_own_as_long_as_there_are_enough():
-    palette = figures.number_colors(one.agent for one in run(agents=[str(n) for n in range(9)], seeds=1))
+    palette = figures.number_colors(row.agent for row in run(agents=[str(n) for n in range(9)], seeds=1))
     assert list(palette.values()) == [*range(COLORS), 0]
 
 

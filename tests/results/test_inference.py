@@ -35,8 +35,8 @@ def test_errors_worked_by_hand():
 
 def test_the_task_error_is_that_of_a_regression_clustered_by_task():
     sample = draw(1)
-    values = [value for some in sample.values() for value in some]
-    groups = [index for index, some in enumerate(sample.values()) for _ in some]
+    values = [value for scores in sample.values() for value in scores]
+    groups = [index for index, scores in enumerate(sample.values()) for _ in scores]
     fitted = sm.OLS(values, np.ones(len(values))).fit(
         cov_type="cluster", cov_kwds={"groups": np.array(groups), "use_correction": False}
     )
@@ -82,8 +82,8 @@ def test_splits_in_which_nothing_varies_do_not_make_a_rate_certain(strata):
     for compute in (inference.bootstrap_interval, inference.rate_interval):
         assert compute(sample, strata=strata) == inference.Interval(0.0, 1.0)
     none, half = {task: [0] for task in sample}, {task: [value / 2] for task, (value,) in sample.items()}
-    found = inference.difference_intervals([sample, none, half], [(0, 1), (2, 1)], strata=strata)
-    assert found == [inference.Interval(0.0, 1.0), inference.Interval(0.0, 0.5)]
+    intervals = inference.difference_intervals([sample, none, half], [(0, 1), (2, 1)], strata=strata)
+    assert intervals == [inference.Interval(0.0, 1.0), inference.Interval(0.0, 0.5)]
 
 
 def test_a_difference_that_is_the_same_on_every_task_has_the_interval_of_the_score_test():
@@ -96,8 +96,8 @@ def test_a_difference_that_is_the_same_on_every_task_has_the_interval_of_the_sco
         return (wins - tasks * difference) ** 2 / (tasks * (2 * q + difference * (1 - difference)))
 
     always, never = {task: [1, 1] for task in "abcdefgh"}, {task: [0] for task in "abcdefgh"}
-    same, better, worse = inference.difference_intervals([always, never, never], [(1, 2), (0, 1), (1, 0)])
-    assert score(0, 8, same.high) == pytest.approx(1.96**2, rel=1e-3) and same.low == -same.high
+    equal, better, worse = inference.difference_intervals([always, never, never], [(1, 2), (0, 1), (1, 0)])
+    assert score(0, 8, equal.high) == pytest.approx(1.96**2, rel=1e-3) and equal.low == -equal.high
     assert score(8, 8, better.low) == pytest.approx(1.96**2, rel=1e-3) and better.high == 1
     assert (worse.low, worse.high) == (-better.high, -better.low)
 
@@ -126,7 +126,7 @@ def test_the_exact_interval_by_hand():
 
 def test_the_interquartile_mean_is_a_trimmed_mean():
     sample = draw(4)
-    values = [value for some in sample.values() for value in some]
+    values = [value for scores in sample.values() for value in scores]
     assert inference.sample_iqm(sample) == pytest.approx(stats.trim_mean(values, 0.25))
     assert inference.sample_iqm({"a": [0, 1, 2, 3], "b": [100]}) == pytest.approx(2)  # 1, 2, 3 of five
 
@@ -199,19 +199,19 @@ def test_wins_are_counted_by_task_and_intervals_cover_the_strength():
     strengths = inference.bradley_terry(inference.count_wins(agents, list(better)))
     intervals = inference.bradley_terry_intervals(agents, list(better), resamples=200)
     assert strengths[0] > strengths[1]
-    assert all(one.low < strength < one.high for one, strength in zip(intervals, strengths, strict=True))
+    assert all(interval.low < strength < interval.high for interval, strength in zip(intervals, strengths, strict=True))
     # Four wins: half the logarithm of the odds (w + t/2) / (t/2), w being a sum of four exponential weights and t one,
     # at least 0.05. Without that limit w / 4t has an F distribution with 8 and 2 degrees of freedom.
     won, lost = {task: [1] for task in "abcd"}, {task: [0] for task in "abcd"}
-    found = inference.bradley_terry_intervals([won, lost], list(won), resamples=20_000)[0]
+    interval = inference.bradley_terry_intervals([won, lost], list(won), resamples=20_000)[0]
     low, high = (math.log(1 + 2 * 4 * stats.f(8, 2).ppf(share)) / 2 for share in (0.025, 0.975))
-    assert found.low == pytest.approx(low, abs=0.05) and low < found.high < high
+    assert interval.low == pytest.approx(low, abs=0.05) and low < interval.high < high
 
 
 def test_power_is_close_to_that_of_a_paired_t_test():
-    found = inference.detectable_difference(0.4, 75)
-    assert found == pytest.approx(2.8016 * 0.4 / math.sqrt(75), rel=1e-4)
-    assert TTestPower().power(found / 0.4, 75, 0.05) == pytest.approx(0.8, abs=0.015)
+    detectable = inference.detectable_difference(0.4, 75)
+    assert detectable == pytest.approx(2.8016 * 0.4 / math.sqrt(75), rel=1e-4)
+    assert TTestPower().power(detectable / 0.4, 75, 0.05) == pytest.approx(0.8, abs=0.015)
     # By hand: (2.8016 · 0.3 / 0.05)² = 282.6 and (2.8016 · 0.5 / 0.05)² = 784.9.
     assert inference.tasks_needed(0.05, 0.3) == 283
     assert inference.tasks_needed(0.05, 0.5) == 785
@@ -235,13 +235,13 @@ def test_the_variance_components_are_those_of_a_one_way_analysis_of_variance():
     assert alone.spread(3) == pytest.approx(math.sqrt(2 * 5 / 27))
     groups = list(draw(11).values())
     between = stats.f_oneway(*groups).statistic
-    found = inference.estimate_difference_variance(draw(11))
-    assert found is not None
+    variance = inference.estimate_difference_variance(draw(11))
+    assert variance is not None
     # F = 1 + seeds · variance over tasks / variance within.
-    assert found.tasks == pytest.approx(max((between - 1) * found.trials / 3, 0))
+    assert variance.tasks == pytest.approx(max((between - 1) * variance.trials / 3, 0))
     # An agent compared with its own copy: no difference over tasks, only noise.
-    same = inference.estimate_difference_variance(HAND, HAND)
-    assert same == inference.DifferenceVariance(tasks=0.0, trials=pytest.approx(1 / 3))
+    with_itself = inference.estimate_difference_variance(HAND, HAND)
+    assert with_itself == inference.DifferenceVariance(tasks=0.0, trials=pytest.approx(1 / 3))
     assert inference.estimate_difference_variance({"a": [1.0], "b": [0.0]}) is None
 
 
@@ -252,10 +252,10 @@ def test_the_variance_components_predict_the_spread_of_new_differences():
         return {str(task): (effect[task] + random.normal(0, 0.5, seeds)).tolist() for task in range(2000)}
 
     first, second = random.normal(0, 0.3, 2000), random.normal(0, 0.4, 2000)
-    found = inference.estimate_difference_variance(sample(3, first), sample(3, second))
-    assert found is not None
+    variance = inference.estimate_difference_variance(sample(3, first), sample(3, second))
+    assert variance is not None
     # By construction: 0.3² + 0.4² over tasks, 2 · 0.5² within.
-    assert (found.tasks, found.trials) == pytest.approx((0.25, 0.5), rel=0.1)
+    assert (variance.tasks, variance.trials) == pytest.approx((0.25, 0.5), rel=0.1)
 
 
 def difference_interval(first, second):
@@ -270,16 +270,16 @@ def test_the_interval_of_a_difference_draws_tasks_once_for_both_agents_and_then_
     second = {"a": [0.0], "b": [0.0], "c": [1.0], "d": [0.0]}
     by_task = {task: [first[task][0] - second[task][0]] for task in first}
     expected = inference.bootstrap_interval(by_task)
-    found = difference_interval(first, second)
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+    interval = difference_interval(first, second)
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
     # Noise between seeds adds to it: a difference of 0 by task is still uncertain.
     noisy = {task: [0.0, 1.0] for task in first}
-    found = difference_interval(noisy, noisy)
-    assert found.low < -0.3 and found.high > 0.3
+    interval = difference_interval(noisy, noisy)
+    assert interval.low < -0.3 and interval.high > 0.3
     # Values that are no successes are resampled; halved successes have half the interval.
     halved = {task: [value / 2 for value in values] for task, values in noisy.items()}
     resampled = difference_interval(halved, halved)
-    assert (2 * resampled.low, 2 * resampled.high) == pytest.approx((found.low, found.high), abs=0.01)
+    assert (2 * resampled.low, 2 * resampled.high) == pytest.approx((interval.low, interval.high), abs=0.01)
     # Several pairs are compared in the same resamples.
     third = inference.difference_intervals([halved, halved, first], [(0, 1), (0, 2)])
     assert (third[0].low, third[0].high) == pytest.approx((resampled.low, resampled.high), abs=0.01)

@@ -35,12 +35,12 @@ def test_designs_worked_by_hand():
 def test_the_variance_of_a_run_is_that_of_its_pairs_of_agents():
     # Differences by task: 1, 0, 0, 0, with a variance of 1/4. Only on the third task do seeds differ, by a variance of
     # 1/2 for each agent: on average 1/4 for both, and half of that in means over two seeds.
-    found = variance_of_trials([*FIRST, *SECOND])
-    assert (found.tasks, found.trials) == pytest.approx((1 / 4 - 1 / 8, 1 / 4))
+    variance = variance_of_trials([*FIRST, *SECOND])
+    assert (variance.tasks, variance.trials) == pytest.approx((1 / 4 - 1 / 8, 1 / 4))
 
 
 def test_a_run_with_one_seed_does_not_tell_tasks_and_seeds_apart():
-    once = [one for one in [*FIRST, *SECOND] if one.seed == 0]
+    once = [row for row in [*FIRST, *SECOND] if row.seed == 0]
     with pytest.raises(UsageError, match="two tasks with two seeds each"):
         variance_of_trials(once)
     with pytest.raises(UsageError, match="no finished trial"):
@@ -50,9 +50,9 @@ def test_a_run_with_one_seed_does_not_tell_tasks_and_seeds_apart():
 def test_the_plan_says_how_many_tasks_a_published_variance_takes(assay):
     ran = assay("plan", "mlebench:low", "--detect", "5", "--json")
     assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout)
+    report = json.loads(ran.stdout)
     # Three seeds: the spread of the published row over tasks is √2 · 5.29 · √75 = 64.8 points.
-    assert {one["seeds"]: one["tasks"] for one in found["designs"]}[3] == pytest.approx(1318, rel=0.005)
-    assert found["plan"] == {"tasks": 22, "seeds": 3, "detectable": pytest.approx(2.8016 * 0.648 / 22**0.5, rel=0.005)}
+    assert {design["seeds"]: design["tasks"] for design in report["designs"]}[3] == pytest.approx(1318, rel=0.005)
+    assert report["plan"] == {"tasks": 22, "seeds": 3, "detectable": pytest.approx(2.8016 * 0.648 / 22**0.5, rel=0.005)}
     assert "1,3" in assay("plan", "--detect", "5").stdout
     assert assay("plan", "--from", ".").returncode == 2

@@ -45,13 +45,13 @@ def test_text_of_an_agent_is_neither_markup_nor_a_command():
 
 
 def test_errors_of_zero_are_not_mistaken_for_certainty():
-    same = [
+    agreeing = [
         outcome(task, "steady", seed, grade=grade(task, 0.5, success=task == "pocket/digits"))
         for task in TASKS
         for seed in range(3)
     ]
-    assert summarize_agents(same)[0].errors == pytest.approx({"tasks": 0.25, "seeds": 0.0, "attempts": 0.125})
+    assert summarize_agents(agreeing)[0].errors == pytest.approx({"tasks": 0.25, "seeds": 0.0, "attempts": 0.125})
     assert "says that all seeds agree, not that the rate is certain; see the interval: steady" in to_latex(
-        Frame(same), "seeds"
+        Frame(agreeing), "seeds"
     )
-    assert "rate is certain" not in to_latex(Frame(same), "tasks")
+    assert "rate is certain" not in to_latex(Frame(agreeing), "tasks")

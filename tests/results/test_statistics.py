@@ -21,21 +21,21 @@ from assay.results.inference import rate_interval, wilson_interval
 
 def test_mean_and_standard_error_are_those_worked_by_hand():
     # 2, 4, 9: mean 5, squared deviations 9 + 1 + 16 = 26, variance 26 / 2 = 13, error sqrt(13 / 3)
-    found = estimate_mean([2.0, 4.0, 9.0])
-    assert found is not None
-    assert (found.n, found.mean, found.low, found.high) == (3, 5.0, 2.0, 9.0)
-    assert found.error == pytest.approx(math.sqrt(13 / 3))
+    estimate = estimate_mean([2.0, 4.0, 9.0])
+    assert estimate is not None
+    assert (estimate.n, estimate.mean, estimate.low, estimate.high) == (3, 5.0, 2.0, 9.0)
+    assert estimate.error == pytest.approx(math.sqrt(13 / 3))
 
 
 def test_standard_error_agrees_with_scipy():
     values = np.random.default_rng(3).normal(0.8, 0.02, size=17)
-    found = estimate_mean(values.tolist())
-    assert found is not None and found.error == pytest.approx(float(scipy.stats.sem(values)), rel=1e-12)
+    estimate = estimate_mean(values.tolist())
+    assert estimate is not None and estimate.error == pytest.approx(float(scipy.stats.sem(values)), rel=1e-12)
 
 
 def test_one_value_has_no_standard_error_and_none_has_no_mean():
-    found = estimate_mean([0.5])
-    assert found is not None and found.mean == 0.5 and found.error is None
+    estimate = estimate_mean([0.5])
+    assert estimate is not None and estimate.mean == 0.5 and estimate.error is None
     assert estimate_mean([]) is None
 
 
@@ -56,9 +56,9 @@ def test_wilson_gives_the_published_intervals(count, trials, low, high):
 def test_wilson_agrees_with_scipy_and_stays_within_zero_and_one(trials):
     for count in range(trials + 1):
         interval = scipy.stats.binomtest(count, trials).proportion_ci(0.95, method="wilson")
-        found = wilson_interval(count, trials)
-        assert found == pytest.approx((interval.low, interval.high), abs=1e-12)
-        assert 0 <= found[0] <= count / trials <= found[1] <= 1
+        bounds = wilson_interval(count, trials)
+        assert bounds == pytest.approx((interval.low, interval.high), abs=1e-12)
+        assert 0 <= bounds[0] <= count / trials <= bounds[1] <= 1
 
 
 def test_a_cell_summarizes_its_trials():
@@ -122,14 +122,14 @@ def test_editions_variants_and_suites_are_never_mixed():
         outcome(score=1.0, variant="synthetic-7"),
         outcome(score=0.7, task="pocket/digits"),
     ]
-    found = {(cell.rules.edition, cell.rules.variant): cell.score.mean for cell in summarize_tasks(mixed) if cell.score}
-    assert found == {("v1", "real"): pytest.approx(0.75), ("fixed", "real"): 0.9, ("v1", "synthetic-7"): 1.0}
+    means = {(cell.rules.edition, cell.rules.variant): cell.score.mean for cell in summarize_tasks(mixed) if cell.score}
+    assert means == {("v1", "real"): pytest.approx(0.75), ("fixed", "real"): 0.9, ("v1", "synthetic-7"): 1.0}
     assert len(summarize_agents(mixed)) == 3
 
 
 def test_the_overall_line_counts_failures_and_inapplicable_tasks():
     task = "pocket/house-price"  # baseline 0.1873: 0.13 is a success, 0.18 is not
-    found = summarize_agents(
+    lines = summarize_agents(
         [
             outcome(task, "automl", 0, 0.13),
             outcome(task, "automl", 1, 0.18),
@@ -138,7 +138,7 @@ def test_the_overall_line_counts_failures_and_inapplicable_tasks():
             inapplicable("pocket/vectorization", "automl"),
         ]
     )
-    (line,) = found
+    (line,) = lines
     assert (line.tasks, line.inapplicable_tasks, line.trials) == (3, 1, 5)
     assert line.valid_rate is not None and (line.valid_rate.count, line.valid_rate.trials) == (3, 4)
     assert line.success is not None and (line.success.count, line.success.trials) == (1, 4)
@@ -171,7 +171,7 @@ def test_medals_decide_success_where_there_is_a_leaderboard():
 def test_a_task_without_a_definition_of_success_has_no_success_rate():
     """Neither of valid trials nor of failed ones, which would otherwise be all that is left to count."""
     grades = [grade("pocket/digits", score, success=None, success_published=None) for score in (0.9, None)]
-    (cell,) = summarize_tasks([outcome(grade=one, seed=seed) for seed, one in enumerate(grades)])
+    (cell,) = summarize_tasks([outcome(grade=graded, seed=seed) for seed, graded in enumerate(grades)])
     assert (cell.valid, cell.failures) == (1, {"agent": 1})
     assert cell.success is None and cell.success_published is None
 
@@ -181,27 +181,27 @@ def test_the_best_mean_follows_the_direction_of_the_metric(task, better):
     worse = 0.15 if better < 0.5 else 0.9
     trials = [outcome(task, "one", seed, better + seed / 1000) for seed in range(3)]
     trials += [outcome(task, "two", seed, worse + seed / 1000) for seed in range(3)]
-    found = summarize_tasks(trials)
-    assert [(cell.best, cell.tied) for cell in found] == [(True, False), (False, False)]
+    cells = summarize_tasks(trials)
+    assert [(cell.best, cell.tied) for cell in cells] == [(True, False), (False, False)]
 
 
 @pytest.mark.parametrize(
-    ("one", "two"),
+    ("first", "second"),
     [
         ([0.91, 0.97, 0.94], [0.90, 0.96, 0.93]),  # intervals overlap
         ([0.95], [0.90]),  # single trials have no interval
         ([0.95, 0.951, None], [0.90, 0.901, 0.902]),  # it fails more often than the other
     ],
 )
-def test_agents_that_the_trials_cannot_tell_apart_are_tied(one, two):
+def test_agents_that_the_trials_cannot_tell_apart_are_tied(first, second):
     trials = [
         outcome(agent=agent, seed=seed, score=score) if score else failed("pocket/digits", agent, seed)
-        for agent, scores in (("one", one), ("two", two), ("far", [0.1, 0.1001, 0.1002]))
+        for agent, scores in (("one", first), ("two", second), ("far", [0.1, 0.1001, 0.1002]))
         for seed, score in enumerate(scores)
     ]
-    found = {cell.agent: (cell.best, cell.tied) for cell in summarize_tasks(trials)}
-    assert found["one"] == found["two"] == (False, True)
-    assert found["far"][0] is False
+    standings = {cell.agent: (cell.best, cell.tied) for cell in summarize_tasks(trials)}
+    assert standings["one"] == standings["two"] == (False, True)
+    assert standings["far"][0] is False
 
 
 def test_t_quantiles_are_those_of_printed_tables():
@@ -258,5 +258,5 @@ def test_the_interval_over_tasks_is_drawn_within_splits():
     assert line.success is not None
     # Both tasks of the easy split succeed in every draw within splits, but not in draws regardless of them.
     assert (line.success.low, line.success.high) == (0.5, 1.0)
-    (line,) = summarize_agents([replace(one, split="") for one in [*easy, *hard]])
+    (line,) = summarize_agents([replace(row, split="") for row in [*easy, *hard]])
     assert line.success is not None and line.success.low == 0.25

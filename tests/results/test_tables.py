@@ -145,11 +145,11 @@ def test_no_trials_are_not_an_error():
 
 def test_csv_and_json_have_the_same_numbers_to_the_last_digit():
     trials = [*run(), failed("pocket/digits", "other", 0), outcome("pocket/digits", '=cmd, "quoted"\n', 0, 0.93)]
-    made = summarize_tasks(trials)
-    rows = list(csv.DictReader(io.StringIO(to_csv(made))))
+    cells = summarize_tasks(trials)
+    rows = list(csv.DictReader(io.StringIO(to_csv(cells))))
     report = json.loads(to_json(trials, "a run", MADE_AT))
     assert report["format"] == "report/2" and report["created_at"] == "2026-10-26T14:03:00+00:00"
-    assert len(rows) == len(report["scores"]) == len(made) == 10
+    assert len(rows) == len(report["scores"]) == len(cells) == 10
     for row, cell in zip(rows, report["scores"], strict=True):
         assert list(row) == list(cell)
         for name, value in cell.items():
@@ -162,7 +162,9 @@ def test_csv_and_json_have_the_same_numbers_to_the_last_digit():
                     assert float(row[name]) == value
                 case _:
                     assert row[name] == str(value)
-    assert [row["score_mean"] for row in report["scores"]] == [cell.score.mean if cell.score else None for cell in made]
+    assert [row["score_mean"] for row in report["scores"]] == [
+        cell.score.mean if cell.score else None for cell in cells
+    ]
 
 
 def test_json_has_every_trial_with_its_grade():

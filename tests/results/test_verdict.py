@@ -55,5 +55,5 @@ def test_it_is_said_of_the_better_one_by_how_much_where_and_what_the_other_lacke
         "(by more than 10% and beyond noise), 1 agent."
     )
     board = {"gold_threshold": 0.99, "silver_threshold": 0.98, "bronze_threshold": 0.97}
-    ranked = [replace(one, grade=one.grade and one.grade.model_copy(update=board)) for one in outcomes]
+    ranked = [replace(row, grade=row.grade and row.grade.model_copy(update=board)) for row in outcomes]
     assert "4 valid but without a medal" in (judge(ranked).shortfall or "")

@@ -56,7 +56,9 @@ def open_file(chromium):
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("dialog", lambda dialog: (complaints.append("a script ran"), dialog.dismiss()))
-        page.on("request", lambda one: complaints.append(one.url) if not one.url.startswith("file:") else None)
+        page.on(
+            "request", lambda request: complaints.append(request.url) if not request.url.startswith("file:") else None
+        )
         page.goto(address)
         return page
 

@@ -57,10 +57,10 @@ def test_only_what_holds_is_added(tiny, tmp_path):
         name = next(name for name in files if name.endswith("submission.csv"))
         files[name] += b"9,9\n"
 
-    for place, (change, complaint) in enumerate(
+    for number, (change, complaint) in enumerate(
         [(better_grade, "the grade was changed"), (changed_log, "events.jsonl"), (other_submission, "was changed")]
     ):
-        forged = tmp_path / f"forged{place}.zip"
+        forged = tmp_path / f"forged{number}.zip"
         rewrite(good, forged, change)
         done = tiny.call("board", "add", str(forged), "--to", str(board))
         assert done.returncode == 1 and complaint in done.stdout, done.stdout + done.stderr
@@ -100,10 +100,10 @@ def add_unchecked(board, run, work, **info):
         removed=0,
         logs=(),
     )
-    place = board / "entries" / entry.name
-    place.mkdir(parents=True)
-    bundle.rename(place / "bundle.zip")
-    write_json(place / "entry.json", entry.model_dump(mode="json"))
+    entry_folder = board / "entries" / entry.name
+    entry_folder.mkdir(parents=True)
+    bundle.rename(entry_folder / "bundle.zip")
+    write_json(entry_folder / "entry.json", entry.model_dump(mode="json"))
     return entry
 
 
@@ -140,7 +140,7 @@ def open_site(chromium):
         page = context.new_page()
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("dialog", lambda dialog: (complaints.append("a script ran"), dialog.dismiss()))
-        page.on("request", lambda one: complaints.append(one.url) if not one.url.startswith(host) else None)
+        page.on("request", lambda request: complaints.append(request.url) if not request.url.startswith(host) else None)
         page.goto(address)
         return page
 
@@ -151,8 +151,8 @@ def open_site(chromium):
 
 
 def check_accessibility(page):
-    found = Axe().run(page).response["violations"]
-    assert not [(one["id"], one["nodes"][0]["html"][:200]) for one in found], page.url
+    violations = Axe().run(page).response["violations"]
+    assert not [(violation["id"], violation["nodes"][0]["html"][:200]) for violation in violations], page.url
 
 
 def test_a_reader_gets_from_the_ranking_to_every_trace(tmp_path, serve, open_site):

@@ -111,8 +111,8 @@ def test_nothing_that_an_agent_wrote_runs_on_any_page(hostile):
     read = read_all_pages(client, "/compare?baseline=%3Cscript%3E&measure=%22%3E&ignore=%3Cb%3E", "?suite=%3Cb%3E")
     for path, answer in read.items():
         check_page(path, answer)
-    shown = "".join(answer.body for answer in read.values())
-    assert "&lt;script&gt;alert(" in shown, "the text itself is shown"
+    texts = "".join(answer.body for answer in read.values())
+    assert "&lt;script&gt;alert(" in texts, "the text itself is shown"
     for kind in ("/prompt/", "/files/", "/compare", "/failures", "/task/"):
         assert any(kind in path for path in read), kind
 
@@ -185,23 +185,23 @@ def replace_texts(content, text, validate):
             return False
         return True
 
-    def visit(node, place):
+    def visit(node, change):
         if isinstance(node, dict):
             for key in list(node):
-                place(node[key], lambda new, key=key: node.__setitem__(key, new))
+                change(node[key], lambda new, key=key: node.__setitem__(key, new))
         elif isinstance(node, list):
             for at in range(len(node)):
-                place(node[at], lambda new, at=at: node.__setitem__(at, new))
+                change(node[at], lambda new, at=at: node.__setitem__(at, new))
 
-    def place(value, put):
+    def try_text(value, put):
         if isinstance(value, str):
             put(text)
             if not accepts(content):
                 put(value)
         else:
-            visit(value, place)
+            visit(value, try_text)
 
-    visit(content, place)
+    visit(content, try_text)
     return content
 
 
@@ -220,9 +220,9 @@ def make_rare_events():
         (ValidationRequest(path="a.csv"), ValidationResult(problem="no column")),
         (NoteRequest(topic=GAVE_UP, cause="repeats", reason="again"), NoteResult()),
     ]
-    for place, (request, result) in enumerate(requests):
-        yield CallStarted(number=900 + 2 * place, step=4, request=request)
-        yield CallFinished(call=900 + 2 * place, result=result, used=BudgetUsed())
+    for index, (request, result) in enumerate(requests):
+        yield CallStarted(number=900 + 2 * index, step=4, request=request)
+        yield CallFinished(call=900 + 2 * index, result=result, used=BudgetUsed())
     yield Restarted(reason="not the same")
     yield BudgetExhausted(limit="steps", reason="no step left")
     yield InfrastructureFailed(error_type="OSError", message="no space left")
@@ -232,7 +232,7 @@ def make_rare_events():
 def test_whole_texts_are_plain_text_without_control_characters(hostile):
     client, run = hostile
     home = re.search(r'href="(/run/[\w-]+)"', client.get("/").body)[1]
-    trial = client.get(f"{home}/trial/{[one.path.name for one in run.trials()][1]}")
+    trial = client.get(f"{home}/trial/{[trial.path.name for trial in run.trials()][1]}")
     paths = sorted(set(re.findall(r'href="([^"]+/text/\d+/\d+)"', trial.body)))
     assert paths
     for path in paths:
@@ -276,18 +276,20 @@ def test_contents_and_manifests_larger_than_the_record_says_are_not_read(tmp_pat
         (work / "script.py").write_text(f"print({number})\n" * 9)
         taken.append(take_snapshot(work, store, max_size=10**6))
     events = [
-        SnapshotTaken(snapshot=one.id, step=number).model_copy(update={"number": number, "time": datetime.now(UTC)})
-        for number, one in enumerate(taken)
+        SnapshotTaken(snapshot=snapshot.id, step=number).model_copy(
+            update={"number": number, "time": datetime.now(UTC)}
+        )
+        for number, snapshot in enumerate(taken)
     ]
-    shown = make_trace(events, ContentStore(store), store)
-    assert [entry.title for entry in shown.entries][1:] == ["files: 1 changed"] * 2
+    trace = make_trace(events, ContentStore(store), store)
+    assert [entry.title for entry in trace.entries][1:] == ["files: 1 changed"] * 2
     (file,) = taken[1].files.values()
     (store / "objects" / file.sha256).write_bytes(b"x" * 10**6)
     with pytest.raises(RecordError, match="at most"):
         ContentStore(store).get_by_digest(file.sha256, file.size)
     monkeypatch.setattr("assay.web.trace._MAX_MANIFESTS", 500)
-    shown = make_trace(events, ContentStore(store), store)
-    assert [entry.title for entry in shown.entries][1:] == ["workspace not shown"] * 2
+    trace = make_trace(events, ContentStore(store), store)
+    assert [entry.title for entry in trace.entries][1:] == ["workspace not shown"] * 2
     large = Content(sha256="0" * 64, size=10**9)
     write = CallStarted(step=1, request=WriteRequest(path="a", content=large))
     write = write.model_copy(update={"number": 7, "time": datetime.now(UTC)})

@@ -45,8 +45,8 @@ def is_own(request, viewer):
 def check_accessibility(page, *rules):
     """Fail on what axe finds by the rules of WCAG 2 and its best practices, or by some of them."""
     options = {"runOnly": {"type": "rule", "values": rules}} if rules else None
-    found = Axe().run(page, options=options).response["violations"]
-    nodes = [(one["id"], [node["html"][:200] for node in one["nodes"][:3]]) for one in found]
+    violations = Axe().run(page, options=options).response["violations"]
+    nodes = [(violation["id"], [node["html"][:200] for node in violation["nodes"][:3]]) for violation in violations]
     assert not nodes, page.url
 
 
@@ -272,11 +272,11 @@ def test_pages_follow_a_run_without_being_reloaded_and_tables_do_not_jump(tmp_pa
         detail = open_page(viewer)
         detail.goto(f"{page.url}/trial/{trial.path.name}")
         expect(detail.locator(".entry.running")).to_have_count(1)
-        for one in (listed, page, together, detail):
-            expect(one.locator("#live")).to_have_text("Live")
-            one.evaluate("window.notReloaded = true")
-            one.evaluate(RECORD_SHIFTS)
-        rows = {one: one.evaluate(ROWS) for one in (listed, page, together)}
+        for tab in (listed, page, together, detail):
+            expect(tab.locator("#live")).to_have_text("Live")
+            tab.evaluate("window.notReloaded = true")
+            tab.evaluate(RECORD_SHIFTS)
+        rows = {tab: tab.evaluate(ROWS) for tab in (listed, page, together)}
         write_trial(trial, Texts(), strong=True)
         expect(page.get_by_text("4 of 4 trials finished")).to_be_visible()
         expect(page.locator(".says")).to_have_text("research leads starter, but 1 task is too few for significance.")
@@ -285,10 +285,10 @@ def test_pages_follow_a_run_without_being_reloaded_and_tables_do_not_jump(tmp_pa
         expect(detail.locator(".entry.running")).to_have_count(0)
         expect(row.get_by_role("cell").last).to_have_text("–")
         expect(both).to_contain_text("3 of 3")
-        assert all(one.evaluate("window.notReloaded") for one in (listed, page, together, detail))
-        assert {one: one.evaluate(ROWS) for one in rows} == rows
+        assert all(tab.evaluate("window.notReloaded") for tab in (listed, page, together, detail))
+        assert {tab: tab.evaluate(ROWS) for tab in rows} == rows
         assert all(
-            one.evaluate("window.shifts") < 0.1 for one in (listed, page, together, detail)
+            tab.evaluate("window.shifts") < 0.1 for tab in (listed, page, together, detail)
         )  # "good" in Web Vitals
         listed.close()
         together.close()

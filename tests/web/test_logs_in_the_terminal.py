@@ -36,5 +36,5 @@ def test_nothing_that_an_agent_wrote_controls_the_terminal(assay, tmp_path):
     evil = "\x1b[31mred\x1b]0;title\x07\x9b2J\u202e\r\x08over"
     texts = Texts(*[evil] * 6, label="research", reason=evil, code=evil)
     trial = list(write_run(tmp_path / "run", seeds=1, tasks=("digits",), texts=texts).trials())[1]
-    shown = assay("logs", trial.path)
-    assert shown.returncode == 0 and "red" in shown.stdout and not CONTROL.search(shown.stdout + shown.stderr)
+    printed = assay("logs", trial.path)
+    assert printed.returncode == 0 and "red" in printed.stdout and not CONTROL.search(printed.stdout + printed.stderr)

@@ -47,8 +47,8 @@ def test_one_file_shows_the_sum_the_conditions_and_every_trial(page_of, open_fil
     expect(trial.locator(".fig-tree")).to_be_visible()
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((one) => one.id)")
     assert len(ids) == len(set(ids))
-    found = Axe().run(page).response["violations"]
-    assert not [(one["id"], one["nodes"][0]["html"][:200]) for one in found]
+    violations = Axe().run(page).response["violations"]
+    assert not [(violation["id"], violation["nodes"][0]["html"][:200]) for violation in violations]
 
 
 def test_texts_of_agents_stay_texts(page_of, open_file):

@@ -43,9 +43,9 @@ class Client:
         connection.endheaders()
         response = connection.getresponse()
         body = response.read().decode(errors="replace")
-        found = {name.lower(): value for name, value in response.getheaders()}
+        received = {name.lower(): value for name, value in response.getheaders()}
         connection.close()
-        return Answer(response.status, found, body)
+        return Answer(response.status, received, body)
 
 
 @contextmanager
