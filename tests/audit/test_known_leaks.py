@@ -9,7 +9,6 @@ from PIL import Image
 
 from assay.audit.answer_key import AnswerKey
 from assay.audit.finding import AuditFinding
-from assay.audit.known_leaks import KnownLeak, read_known
 from assay.audit.preparation import check_described_columns
 from assay.audit.subject import Subject
 from assay.audit.task_audit import audit_task
@@ -18,9 +17,9 @@ from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.store import PrepareOptions
 from assay.tasks import Registry
+from assay.tasks.facts import KnownLeak, read_facts
 
-PATH = Registry().suites["mlebench"][1] / "known_leaks.toml"
-KNOWN = read_known(PATH)
+KNOWN = {task.name: read_facts(task.folder).leaks for task in Registry().select("mlebench")}
 EDITIONS = ("v1", "fixed")
 FOUND = {"repaired": {"v1"}, "remains": {*EDITIONS}, "outside": {*EDITIONS}, "real-data": set(), "not-here": set()}
 """In which editions of the miniature a leak of each status shows."""
@@ -50,9 +49,9 @@ def prepare_miniature(home: Home, name: str, edition: str) -> Prepared:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted({task for leak in KNOWN if leak.check for task in leak.tasks}))
+@pytest.mark.parametrize("name", sorted(name for name, leaks in KNOWN.items() if any(leak.check for leak in leaks)))
 def test_every_known_leak_is_found_where_it_is_and_nowhere_else(miniatures: Home, name: str) -> None:
-    leaks = [leak for leak in KNOWN if leak.check and name in leak.tasks]
+    leaks = [leak for leak in KNOWN[name] if leak.check]
     by_edition = {
         edition: find(prepare_miniature(miniatures, name, edition), miniatures, leaks) for edition in EDITIONS
     }
@@ -86,7 +85,7 @@ def test_a_suspected_leak_is_found_if_the_data_has_it(miniatures: Home, tmp_path
     public = tmp_path / "public"
     shutil.copytree(data.public, public)
     plant(public)
-    leaks = [leak for leak in KNOWN if leak.status == "real-data" and name in leak.tasks]
+    leaks = [leak for leak in KNOWN[name] if leak.status == "real-data"]
     assert leaks and all(shows(leak, find(replace(data, public=public), miniatures, leaks)) for leak in leaks)
 
 
@@ -101,12 +100,11 @@ def test_a_description_that_names_another_id_than_the_grader_is_found(miniatures
 
 def test_the_table_names_tasks_that_exist_and_repairs_that_are_stated() -> None:
     registry = Registry()
-    for leak in KNOWN:
-        for name in leak.tasks:
-            task = registry.competition(name)
-            assert leak.status != "repaired" or task.rules["fixed"].repairs, name
+    for name, leaks in KNOWN.items():
+        repaired = any(leak.status == "repaired" for leak in leaks)
+        assert not repaired or registry.competition(name).rules["fixed"].repairs, name
     # The one fault that no check looks for: it is true of no checksum that Assay compares.
-    (unchecked,) = [leak for leak in KNOWN if not leak.check]
-    assert unchecked.tasks == ("icecube-neutrinos-in-deep-ice",) and unchecked.status == "not-here"
+    (unchecked,) = [(name, leak.status) for name, leaks in KNOWN.items() for leak in leaks if not leak.check]
+    assert unchecked == ("icecube-neutrinos-in-deep-ice", "not-here")
     checksums = [name for task in registry.select("mlebench") for name in task.data.checksums]
     assert checksums and not [name for name in checksums if name.endswith(".parquet")]

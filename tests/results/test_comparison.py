@@ -11,8 +11,8 @@ from assay.core.errors import UsageError
 from assay.records import RunFolder
 from assay.results.frame import CONDITIONS, TrialRow, read_frame
 from assay.results.paired import compare_agents, select_trials
-from assay.results.sample_scores import load_sample_scores
 from assay.tasks import Registry
+from assay.tasks.facts import read_facts
 
 TINY = Path(__file__).parent.parent / "tiny"
 SAME = dict.fromkeys(CONDITIONS, "the same")
@@ -124,12 +124,10 @@ def test_scores_are_normalized_between_the_sample_submission_and_gold():
 
 def test_the_sample_submission_of_every_competition_has_a_known_score_without_a_medal():
     registry = Registry()
-    suite, folder = registry.suites["mlebench"]
-    known = load_sample_scores(folder)
-    assert known is not None and set(known.scores) == set(suite.tasks)
-    undefined = [name for name, score in known.scores.items() if score is None]
+    scores = {task.name: read_facts(task.folder).sample_score for task in registry.select("mlebench")}
+    undefined = [name for name, score in scores.items() if score is None]
     assert undefined == ["us-patent-phrase-to-phrase-matching"]  # the correlation of a constant
-    for name, score in known.scores.items():
+    for name, score in scores.items():
         if score is None:
             continue
         task = registry.task(f"mlebench/{name}")

@@ -58,13 +58,8 @@ def write_exam(home: Home) -> None:
         (suite / name / "obfuscated.md").write_text(obfuscated)
     rows = "".join(f"exam/{name},{day}\n" for name, day in DATES.items())
     (suite / "dates.csv").write_text("task,closed\n" + rows)
-    samples = {
-        "format": "sample-scores/1",
-        "edition": "v1",
-        "source": "half of the coins",
-        "scores": dict.fromkeys(TASKS, 0.5),
-    }
-    (suite / "sample_scores.json").write_text(json.dumps(samples))
+    for name in TASKS:
+        (suite / name / "facts.json").write_text('{"format": "facts/1", "sample_score": 0.5}')
     for task in Registry([suite]).select("exam"):
         prepare(home, task, progress=NoProgress())
 

@@ -74,7 +74,7 @@ def test_an_agent_that_remembers_old_competitions_is_found(study, exam, tmp_path
 
 def test_every_competition_has_a_date_and_later_ones_have_matches():
     tasks = {task.id: task for task in Registry().select_all(["mlebench"])}
-    dates = load_dates()
+    dates = load_dates(Registry())
     assert set(tasks) <= set(dates) and len(dates) == 82
     day = date(2023, 10, 1)  # the knowledge cutoff of the published study's model
     early = [task for name, task in tasks.items() if dates[name] <= day]

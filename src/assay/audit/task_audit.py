@@ -3,12 +3,10 @@
 Start reading at `audit_task`. Every check is a function that returns at least one finding, also when it finds nothing.
 """
 
-import json
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, astuple, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from assay.audit import (
@@ -35,6 +33,7 @@ from assay.core.home import Home
 from assay.core.plugins import Plugins
 from assay.core.progress import Progress
 from assay.data.store import Prepared
+from assay.tasks.facts import read_facts
 
 FORMAT = "audit/1"
 MAX_SECONDS = 900.0
@@ -132,7 +131,7 @@ def audit_task(
         "public labels": lambda: known_leaks.list_known(prepared),
     }
     if not task.judged_in_lab and task.submission.form == "csv":
-        subject, sample_score = Subject.of_task(prepared), _published_sample_score(prepared)
+        subject, sample_score = Subject.of_task(prepared), read_facts(task.folder).sample_score
         checks |= {
             **_data_checks(subject),
             "trivial submissions": lambda: trivial.check_trivial(subject, home),
@@ -188,11 +187,3 @@ def _run(
 def _from_check(name: str, passed: bool | None, detail: str) -> AuditFinding:
     severity: Severity = "none" if passed else "skipped" if passed is None else "high"
     return AuditFinding(name, severity, detail, (), "all prepared files; see assay check")
-
-
-def _published_sample_score(prepared: Prepared) -> float | None:
-    path = Path(prepared.task.folder.parent, "sample_scores.json")
-    if not path.is_file():
-        return None
-    score = json.loads(path.read_text("utf-8"))["scores"].get(prepared.task.name)
-    return float(score) if isinstance(score, int | float) else None

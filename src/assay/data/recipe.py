@@ -63,6 +63,7 @@ _NOT_USED = {
     "obfuscated.md",
     "task.toml",
     "metric.py",
+    "facts.json",
     "measured.json",
     "measured-miniature.json",
     "panel.py",

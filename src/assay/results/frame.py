@@ -22,8 +22,9 @@ from assay.grading.result import Grade
 from assay.lab.machine_load import BUSY_LOAD
 from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary, label_plans, read_trials
 from assay.records.state import Cause, Failure, Status
-from assay.results.sample_scores import load_sample_scores, normalize_score
+from assay.results.sample_scores import normalize_score
 from assay.tasks import Measured, Registry, Task
+from assay.tasks.facts import read_facts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -504,10 +505,10 @@ def condition_of(row: TrialRow, name: str) -> str:
 
 
 def _sample_score(file: TrialFile, task: Task) -> float | None:
-    known = load_sample_scores(task.folder.parent)
-    if known is None or (file.edition, file.variant) != (known.edition, "real"):
+    """Return the score of the sample submission, which is known for real data in the first edition."""
+    if (file.edition, file.variant) != (task.edition, "real"):
         return None
-    return known.scores.get(task.folder.name)
+    return read_facts(task.folder).sample_score
 
 
 def _without_copies(trials: list[TrialSummary]) -> list[TrialSummary]:

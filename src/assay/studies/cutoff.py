@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from importlib import resources
 from pathlib import Path
 from statistics import fmean
 
@@ -26,7 +25,8 @@ from assay.results.paired import PairedDifference, compare_arms
 from assay.studies.paired import describe_difference, draw_differences, make_difference_tables
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, format_range, option
 from assay.studies.trials import find_rules, group_by_agent, read_study_trials, record_of
-from assay.tasks import Task
+from assay.tasks import Registry, Task
+from assay.tasks.facts import read_facts
 from assay.tasks.registry import task_of
 
 _MISSING = 1.0
@@ -88,7 +88,7 @@ class Cutoff:
 def run(source: StudyInput, settings: CutoffSettings) -> StudyResult:
     """Compare tasks that closed up to the date with tasks that closed after it."""
     trials = read_study_trials(source.runs)
-    study = study_cutoff(trials, settings.day, settings.measure, load_dates(settings.dates))
+    study = study_cutoff(trials, settings.day, settings.measure, load_dates(source.registry, settings.dates))
     sides = [
         (result.agent, closed, side.tasks, side.trials, side.mean, format_range(side.interval))
         for result in study.results
@@ -127,10 +127,12 @@ def run(source: StudyInput, settings: CutoffSettings) -> StudyResult:
     return StudyResult(sentences, [*tables, *make_difference_tables(differences)], draw_differences(differences))
 
 
-def load_dates(more: Path | None = None) -> dict[str, date]:
+def load_dates(registry: Registry, more: Path | None = None) -> dict[str, date]:
     """Return the day on which each competition closed, by task; a CSV file with `task,closed` adds others."""
-    text = (resources.files(__package__) / "competition_dates.csv").read_text("utf-8")
-    dates = {row["task"]: date.fromisoformat(row["closed"]) for row in csv.DictReader(text.splitlines())}
+    dates: dict[str, date] = {}
+    for suite, folder in registry.suites.values():
+        closed = {f"{suite.name}/{name}": read_facts(folder / name).closed for name in suite.tasks}
+        dates |= {name: day for name, day in closed.items() if day}
     if more is None:
         return dates
     try:

@@ -14,6 +14,7 @@ from assay.core.errors import UsageError
 from assay.core.plugins import Plugins
 from assay.core.text import describe_validation_error, did_you_mean, quote, suggest
 from assay.core.untrusted import parse_toml, read_toml, read_toml_file
+from assay.tasks.facts import FILE
 from assay.tasks.model import MEASURED_FILES, Suite, Task
 from assay.tasks.rules import EditionRules, merge_rules
 
@@ -203,8 +204,9 @@ def load_task(folder: Path, suite: Suite) -> Task:
     quirks = _resolve_quirks(content, suite, path)
     content |= {"suite": suite.name, "editions": suite.editions, "lenient": suite.lenient}
     content |= {"name": folder.name, "folder": folder, "success_as_published": suite.success_as_published}
-    if "leaderboard" in content and folder.name in (humans := _read_humans(folder.parent / "humans.json")):
-        content["leaderboard"]["percentiles"] = humans[folder.name]
+    if "leaderboard" in content and (facts := folder / FILE).is_file():
+        scores = json.loads(facts.read_bytes()).get("percentiles", ())
+        content["leaderboard"]["percentiles"] = {str(percentile): score for percentile, score in enumerate(scores)}
     for key, name in MEASURED_FILES.items():
         if (path_of_figures := folder / name).is_file():
             content[key] = json.loads(path_of_figures.read_text("utf-8"))
@@ -259,13 +261,6 @@ def _resolve_quirks(content: dict[str, Any], suite: Suite, path: Path) -> dict[s
         rules["quirks"] = {name: suite.quirks[name].text for name in names}
         explained[edition] = {rule for name in names for rule in suite.quirks[name].rules}
     return explained
-
-
-@lru_cache
-def _read_humans(path: Path) -> dict[str, dict[str, float]]:
-    """By task, the score of the human team at each percentile; one file per suite keeps task files short."""
-    scores = json.loads(path.read_text("utf-8")) if path.is_file() else {}
-    return {task: {str(percentile): score for percentile, score in enumerate(row)} for task, row in scores.items()}
 
 
 def _read_names(path: Path) -> list[str]:
