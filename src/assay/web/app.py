@@ -24,7 +24,7 @@ RUN, TRIAL and TASK are looked up among what there is, and never used as parts o
 from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -67,6 +67,8 @@ from assay.web.text import clean_and_cut, clean_text, clean_value
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+Value = TypeVar("Value")
 
 _STATIC = Path(__file__).parent / "static"
 _UPDATE_SECONDS = 1.0
@@ -156,8 +158,7 @@ class _Site:
         """Two trials step by step, side by side."""
         view = self._view(request)
         content = make_pair(view, request.path_params["first"], request.path_params["second"])
-        if content is None:
-            raise HTTPException(404, "This run has no such pair of trials.")
+        content = _require(content, "This run has no such pair of trials.")
         return self._render("pair", view, page="pair", budget=markup.PageBudget(), **content)
 
     def curves(self, request: Request) -> Response:
@@ -189,15 +190,13 @@ class _Site:
         view = self._view(request)
         similar = self._runs.keep(view, "similar", partial(compare_code, view))
         pair = find_code_pair(similar, request.path_params["first"], request.path_params["second"])
-        if pair is None:
-            raise HTTPException(404, "The code of these trials was not compared.")
+        pair = _require(pair, "The code of these trials was not compared.")
         return self._render("similar_pair", view, page="similar", pair=pair, both=split_lines(pair))
 
     def task(self, request: Request) -> Response:
         """A task and where the trials are among the reference solutions."""
         view, name = self._view(request), f"{request.path_params['suite']}/{request.path_params['task']}"
-        if name not in view.tasks:
-            raise HTTPException(404, "This run has no such task.")
+        _require(view.tasks.get(name), "This run has no such task.")
         return self._render("task", view, page="task", **pages.make_task(view, name))
 
     def trial(self, request: Request) -> Response:
@@ -205,9 +204,7 @@ class _Site:
         view = self._view(request)
         name = request.path_params["trial"]
         version = self._version_of_trial(view.key, name)
-        content = pages.make_trial(view, name)
-        if content is None:
-            raise HTTPException(404, "This run has no such trial.")
+        content = _require(pages.make_trial(view, name), "This run has no such trial.")
         if content["has_ungraded_nodes"] and not view.pending:
             row = view.by_trial[name]
             self._grader.find(content["folder"], view.tasks[row.task], row)
@@ -220,17 +217,14 @@ class _Site:
         """The whole prompt of a model call."""
         view, number = self._view(request), request.path_params["event"]
         content = pages.make_prompt(view, request.path_params["trial"], number)
-        if content is None:
-            raise HTTPException(404, "This trial has no such model call.")
+        content = _require(content, "This trial has no such model call.")
         return self._render("prompt", view, page="prompt", **content)
 
     def text(self, request: Request) -> Response:
         """The whole of a text that the page of a trial cuts."""
         view, where = self._view(request), request.path_params
         text = pages.find_text(view, where["trial"], where["event"], where["position"])
-        if text is None:
-            raise HTTPException(404, "This trial has no such text.")
-        return PlainTextResponse(clean_text(text))
+        return PlainTextResponse(clean_text(_require(text, "This trial has no such text.")))
 
     def files(self, request: Request) -> Response:
         """The files of a snapshot."""
@@ -253,9 +247,7 @@ class _Site:
     def eval_log(self, request: Request) -> Response:
         """The trial as a log of Inspect, to download."""
         view, name = self._view(request), request.path_params["trial"]
-        row = view.by_trial.get(name)
-        if row is None:
-            raise HTTPException(404, "This run has no such trial.")
+        row = _require(view.by_trial.get(name), "This run has no such trial.")
         if row.pending or row.inapplicable:
             raise HTTPException(404, "This trial has no result yet.")
         try:
@@ -279,9 +271,7 @@ class _Site:
             version = self._runs.version(run) if run else self._runs.version_of_all()
             return f"{version}-{self._grader.finished}" if version and with_curves else version
 
-        version = await anyio.to_thread.run_sync(find)
-        if version is None:
-            raise HTTPException(404, "There is no such run.")
+        version = _require(await anyio.to_thread.run_sync(find), "There is no such run.")
         return StreamingResponse(_watch(find, version, self._is_stopping), media_type="text/event-stream")
 
     def missing(self, request: Request, error: Exception) -> Response:
@@ -294,9 +284,7 @@ class _Site:
         return self._render("error", status=422, title="Cannot show this", message=str(error))
 
     def _view(self, request: Request) -> RunView:
-        view = self._runs.get(request.path_params["run"])
-        if view is None:
-            raise HTTPException(404, "There is no such run.")
+        view = _require(self._runs.get(request.path_params["run"]), "There is no such run.")
         self._runs.load(view)
         return view
 
@@ -308,11 +296,9 @@ class _Site:
 
     def _files(self, request: Request) -> tuple[RunView, TrialFolder, WorkspaceFiles]:
         view = self._view(request)
-        trial = view.folders.get(request.path_params["trial"])
-        files = find_files(trial, request.path_params["event"]) if trial else None
-        if trial is None or files is None:
-            raise HTTPException(404, "This trial has no such snapshot.")
-        return view, trial, files
+        trial = _require(view.folders.get(request.path_params["trial"]), "This run has no such trial.")
+        files = find_files(trial, request.path_params["event"])
+        return view, trial, _require(files, "This trial has no such snapshot.")
 
     def _file(self, request: Request, workspace: WorkspaceFiles) -> WorkspaceFile:
         position: int = request.path_params["position"]
@@ -325,6 +311,13 @@ class _Site:
         home = self._runs.only is None
         content = {"version": self._runs.version_of(view) if view else "", **content}
         return HTMLResponse(template.render(run=view, home=home, **content), status)
+
+
+def _require(value: Value | None, message: str) -> Value:
+    """Return what was asked for; the page of an error if it does not exist."""
+    if value is None:
+        raise HTTPException(404, message)
+    return value
 
 
 def _download(content: Iterator[bytes], name: str) -> Response:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from assay.core.disk import atomic_write
 from assay.core.errors import MissingDependency
 from assay.core.figure import STYLESHEET, Figure
-from assay.core.table import Table
+from assay.core.table import Column, Table, Value
 from assay.core.text import plural
 from assay.results import figures
 from assay.results.disclosure import Disclosure
@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 
 _STATIC = Path(__file__).parent / "static"
 _MAX_TASKS_NAMED = 4
+_MAX_REASONS = 50
+_REASONS = (
+    Column("failure", "Failed by"),
+    Column("trials", "Trials", kind="integer"),
+    Column("agents", "Agents", kind="prose"),
+    Column("tasks", "Tasks", kind="prose"),
+    Column("reason", "Reason", kind="prose"),
+)
 
 
 @dataclass(frozen=True)
@@ -40,17 +48,6 @@ class Strip:
 
     summary: Summary
     figure: Figure
-
-
-@dataclass(frozen=True)
-class FailureReason:
-    """Trials that have no score for the same reason, with how many of them each agent has and on which tasks."""
-
-    failure: str
-    reason: str
-    trials: int
-    agents: Mapping[str, int]
-    tasks: str
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ class ReportSection:
     improvements: Figure | None
     success: Figure | None
     curves: Figure | None
-    reasons: list[FailureReason]
+    reasons: Table
     trials: Table
 
 
@@ -187,28 +184,34 @@ def _make_section(
         improvements=figures.draw_improvements(by_task, palette),
         success=figures.draw_success(agents, palette),
         curves=figures.draw_attempts(agents, palette),
-        reasons=_group_reasons(rows),
+        reasons=_make_reason_table(rows),
         trials=make_trial_table(ordered, palette, link, exclude=["title"]),
     )
 
 
-def _group_reasons(rows: Sequence[TrialRow]) -> list[FailureReason]:
+def _make_reason_table(rows: Sequence[TrialRow]) -> Table:
     """Return the reasons why trials have no score, the most frequent first."""
     without = [row for row in rows if row.counts and (row.failure is not None or row.inapplicable)]
-    reasons = []
-    for group in group_by(without, lambda row: (row.failure_name, row.reason)):
-        names = list(dict.fromkeys(short_task_name(row.task) for row in group))
-        more = len(names) - _MAX_TASKS_NAMED
-        reasons.append(
-            FailureReason(
-                failure=group[0].failure_name or "not applicable",
-                reason=group[0].reason or "no reason recorded",
-                trials=len(group),
-                agents=Counter(row.agent for row in group),
-                tasks=", ".join(names[:_MAX_TASKS_NAMED]) + (f" and {plural(more, 'task')} more" if more > 0 else ""),
-            )
-        )
-    return sorted(reasons, key=lambda reason: -reason.trials)
+    groups = sorted(group_by(without, lambda row: (row.failure_name, row.reason)), key=len, reverse=True)
+    more = len(groups) - _MAX_REASONS
+    return Table(
+        name="failures",
+        columns=_REASONS,
+        rows=tuple(map(_describe_reason, groups[:_MAX_REASONS])),
+        notes=(f"{more} more reasons are among the trials below.",) if more > 0 else (),
+    )
+
+
+def _describe_reason(rows: Sequence[TrialRow]) -> tuple[Value, ...]:
+    tasks = list(dict.fromkeys(short_task_name(row.task) for row in rows))
+    more = len(tasks) - _MAX_TASKS_NAMED
+    return (
+        rows[0].failure_name or "not applicable",
+        len(rows),
+        ", ".join(f"{agent} {count}" for agent, count in Counter(row.agent for row in rows).items()),
+        ", ".join(tasks[:_MAX_TASKS_NAMED]) + (f" and {plural(more, 'task')} more" if more > 0 else ""),
+        rows[0].reason or "no reason recorded",
+    )
 
 
 def _legend(drawn: Iterable[Figure]) -> str:
