@@ -23,7 +23,7 @@ from assay.records.events import (
     Started,
     Submitted,
 )
-from assay.results.trajectory import TROUBLES, read_trajectory, summarize_trajectory
+from assay.results.trajectory import FAILURE_KINDS, read_trajectory, summarize_trajectory
 from assay.suites.mlagentbench.studies.figures import EvaluatedTrial, evaluate_trials, find_failure_cause
 from assay.tasks import Budget
 
@@ -42,7 +42,7 @@ def _name(agent: str) -> str:
 
 def test_problems_that_were_recovered_from_are_listed_and_are_not_failures(trials):
     tough = trials["tough"]
-    assert tough.trajectory.troubles == set(TROUBLES) - {"machine"}
+    assert tough.trajectory.troubles == set(FAILURE_KINDS) - {"machine"}
     assert (tough.trajectory.end, tough.trajectory.fatal, tough.trajectory.submitted) == ("final answer", None, True)
     assert tough.outcome.valid and find_failure_cause(tough) is None
 

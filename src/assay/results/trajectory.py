@@ -30,20 +30,20 @@ from assay.records.failure import OUT_OF_MEMORY
 from assay.records.tape import Call, finished_calls
 from assay.tasks import Budget
 
-Trouble = Literal["memory", "time", "connection", "format", "too long", "crash", "machine"]
+FailureKind = Literal["memory", "time", "connection", "format", "too long", "crash", "machine"]
 """What can go wrong in a trial.
 
 `memory`: code ran out of memory. `time`: code or the whole trial ran out of time. `connection`: a model could not be
 called. `format`: a reply or an action could not be parsed. `too long`: a prompt or a reply exceeded a model's limit.
 `crash`: a script, a session or the agent itself failed in any other way. `machine`: the lab or its machine failed.
 """
-TROUBLES: tuple[Trouble, ...] = get_args(Trouble)
+FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 
 End = Literal["final answer", "content", "gave up", "budget", "crash", "fault", "unfinished"]
 """How an agent's work ended: `content` is an agent that stopped by itself, without a final answer."""
 
 _PROVIDER_ERRORS = tuple(error.__name__ for error in (ModelError, ModelUnavailable, RequestRejected, KeyRejected))
-_OF_ACTIONS: Mapping[str | None, Trouble] = {
+_OF_ACTIONS: Mapping[str | None, FailureKind] = {
     "memory": "memory",
     "time": "time",
     "connection": "connection",
@@ -54,7 +54,7 @@ _OF_ACTIONS: Mapping[str | None, Trouble] = {
     "disk": "crash",
     "output": "crash",
 }
-_OF_COMMANDS: Mapping[str, Trouble] = {
+_OF_COMMANDS: Mapping[str, FailureKind] = {
     "memory": "memory",
     "time": "time",
     "signal": "crash",
@@ -77,8 +77,8 @@ class Trajectory:
     waited: float
     steps: int
     usage: Mapping[str, Usage] = field(default_factory=dict)
-    troubles: frozenset[Trouble] = frozenset()
-    fatal: Trouble | None = None
+    troubles: frozenset[FailureKind] = frozenset()
+    fatal: FailureKind | None = None
 
     @property
     def tokens(self) -> int:
@@ -102,8 +102,8 @@ def summarize_trajectory(events: Sequence[Event], state: State, budget: Budget) 
     final = submitted.state if submitted else state
     calls = list(finished_calls(events))
     end, steps = _end_of(events, calls), _troubles_by_step(calls)
-    out_of_time: Trouble | None = "time" if end == "budget" and _no_time_left(final, budget) else None
-    met: list[Trouble | None] = [*steps, *_in_model_calls(calls), *_in_notes(calls), *_in_failures(events)]
+    out_of_time: FailureKind | None = "time" if end == "budget" and _no_time_left(final, budget) else None
+    met: list[FailureKind | None] = [*steps, *_in_model_calls(calls), *_in_notes(calls), *_in_failures(events)]
     return Trajectory(
         submitted=bool(submitted and submitted.submission.file),
         end=end,
@@ -130,13 +130,13 @@ def _usage(calls: Calls) -> dict[str, Usage]:
     return used
 
 
-def _troubles_by_step(calls: Calls) -> list[Trouble | None]:
+def _troubles_by_step(calls: Calls) -> list[FailureKind | None]:
     """Return what went wrong in each step, in order.
 
     A step with an action counts by the action's result, not by its commands.
     """
-    actions: dict[tuple[int, int], Trouble | None] = {}
-    commands: dict[tuple[int, int], Trouble | None] = {}
+    actions: dict[tuple[int, int], FailureKind | None] = {}
+    commands: dict[tuple[int, int], FailureKind | None] = {}
     for restarts, call in calls:
         step = (restarts, call.step)
         result = call.result
@@ -147,7 +147,7 @@ def _troubles_by_step(calls: Calls) -> list[Trouble | None]:
     return [trouble for _, trouble in sorted((commands | actions).items())]
 
 
-def _in_command(result: CommandResult) -> Trouble | None:
+def _in_command(result: CommandResult) -> FailureKind | None:
     if result.ended != "exit":
         return _OF_COMMANDS[result.ended]
     if result.code == 0:
@@ -155,20 +155,20 @@ def _in_command(result: CommandResult) -> Trouble | None:
     return "memory" if OUT_OF_MEMORY.search(result.stderr) else "crash"
 
 
-def _in_model_calls(calls: Calls) -> Iterator[Trouble]:
+def _in_model_calls(calls: Calls) -> Iterator[FailureKind]:
     for _, call in calls:
         if isinstance(call.result, ModelResult) and call.result.failure:
             yield "too long" if call.result.failure == "prompt_too_long" else "connection"
 
 
-def _in_notes(calls: Calls) -> Iterator[Trouble]:
+def _in_notes(calls: Calls) -> Iterator[FailureKind]:
     """Yield problems that agents noted themselves, such as a reply that could not be parsed."""
     for _, call in calls:
         if isinstance(call.request, NoteRequest) and call.request.cause in _OF_ACTIONS:
             yield _OF_ACTIONS[call.request.cause]
 
 
-def _in_failures(events: Iterable[Event]) -> Iterator[Trouble]:
+def _in_failures(events: Iterable[Event]) -> Iterator[FailureKind]:
     for event in events:
         if isinstance(event, AgentCrashed):
             yield "crash"
@@ -176,7 +176,7 @@ def _in_failures(events: Iterable[Event]) -> Iterator[Trouble]:
             yield _trouble_of(event)
 
 
-def _trouble_of(failure: InfrastructureFailed) -> Trouble:
+def _trouble_of(failure: InfrastructureFailed) -> FailureKind:
     return "connection" if failure.error_type in _PROVIDER_ERRORS else "machine"
 
 
@@ -199,7 +199,7 @@ def _end_of(events: Sequence[Event], calls: Calls) -> End:
     return "content"
 
 
-def _fatal(events: Sequence[Event], calls: Calls, end: End, steps: Sequence[Trouble | None]) -> Trouble | None:
+def _fatal(events: Sequence[Event], calls: Calls, end: End, steps: Sequence[FailureKind | None]) -> FailureKind | None:
     if end == "crash":
         return "crash"
     if end == "fault":

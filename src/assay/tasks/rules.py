@@ -85,7 +85,7 @@ class Column(Model):
     )
     python_numbers: bool = Field(
         default=False,
-        description="whether a lenient parser accepts whole numbers of more than 64 bits, and booleans with gaps",
+        description="whether a lenient parser accepts integers of more than 64 bits, and booleans with gaps",
     )
     scored: bool = Field(default=True, description="whether it counts, or only has to be present")
 

@@ -72,7 +72,7 @@ def quadratic_weighted_kappa(
     """Agreement of two columns of grades beyond chance, where a disagreement weighs the square of its distance.
 
     `1 - observed / expected`: the mean of `(t - p)²` over the rows, and over all pairs of a true grade t of any row and
-    a predicted grade p of any row. Grades are whole numbers. NaN for no rows, for grades with a fraction, and where
+    a predicted grade p of any row. Grades are integers. NaN for no rows, for grades with a fraction, and where
     all grades on both sides are the same.
 
     `distance_by_position` measures distance between places in the sorted list of the grades that occur on either side,
@@ -85,7 +85,7 @@ def quadratic_weighted_kappa(
     grades = (np.unique(grades, return_inverse=True)[1] if distance_by_position else grades).astype(np.float64)
     rows = len(truth)
     true, predicted = grades[:rows], grades[rows:]
-    # All sums are of whole numbers, hence exact: a constant prediction has a kappa of 0 and not of nearly 0.
+    # All sums are of integers, hence exact: a constant prediction has a kappa of 0 and not of nearly 0.
     observed = rows * float(np.sum((true - predicted) ** 2))
     expected = rows * float(np.sum(true**2) + np.sum(predicted**2)) - 2 * float(np.sum(true)) * float(np.sum(predicted))
     return 1 - observed / expected if expected else float("nan")

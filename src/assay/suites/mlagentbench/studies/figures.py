@@ -13,7 +13,7 @@ from assay.models.messages import Usage
 from assay.records import RunFolder
 from assay.results.estimate import estimate_mean, estimate_rate, estimate_success, summarize_tasks
 from assay.results.frame import RuleSet, TrialRow, group_by, read_frame
-from assay.results.trajectory import TROUBLES, Trajectory, Trouble, read_trajectory
+from assay.results.trajectory import FAILURE_KINDS, FailureKind, Trajectory, read_trajectory
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Effort:
     tokens_by_role: Mapping[str, float]
     cost: Estimate | None
     cost_by_role: Mapping[str, float | None]
-    troubles: Mapping[Trouble, Rate]
+    troubles: Mapping[FailureKind, Rate]
     failures: Mapping[str, int]
 
 
@@ -159,7 +159,7 @@ def _effort(trials: Sequence[EvaluatedTrial]) -> Effort:
         cost=estimate_mean(costs) if len(costs) == n else None,
         cost_by_role={role: None if usage.cost is None else usage.cost / n for role, usage in used.items()},
         troubles={
-            trouble: _share(trouble in trajectory.troubles for trajectory in trajectories) for trouble in TROUBLES
+            trouble: _share(trouble in trajectory.troubles for trajectory in trajectories) for trouble in FAILURE_KINDS
         },
         failures=dict(causes.most_common()),
     )

@@ -10,7 +10,7 @@ from assay.core.values import NOTHING, Estimate, Rate, format_change, format_int
 from assay.records import RunFolder, read_trials
 from assay.results.frame import make_registry
 from assay.results.published_figures import PublishedFigures, load_published_figures
-from assay.results.trajectory import TROUBLES
+from assay.results.trajectory import FAILURE_KINDS
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
 from assay.suites.mlagentbench.studies.figures import Effort, Gains, Paper, evaluate_trials, summarize_paper
 
@@ -162,7 +162,7 @@ def _list_measures(effort: Effort, paper: Paper) -> Iterator[tuple[str, Value]]:
     for role in roles:
         if role in effort.cost_by_role:
             yield f"  cost, {role}", Formatted(effort.cost_by_role[role], format_cost(effort.cost_by_role[role]))
-    for trouble in TROUBLES:
+    for trouble in FAILURE_KINDS:
         if any(other.troubles[trouble].count for other in every):
             yield f"problem: {_PROBLEMS[trouble]}", _percent(effort.troubles[trouble].value)
     yield "failed", _percent(sum(effort.failures.values()) / effort.trials)
