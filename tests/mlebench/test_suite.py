@@ -76,3 +76,8 @@ def test_every_task_has_a_category_of_the_published_benchmark() -> None:
 def test_the_table_in_the_documentation_is_current() -> None:
     result = subprocess.run([sys.executable, ROOT / "tools" / "mlebench_table.py", "--check"], timeout=600)
     assert result.returncode == 0, "docs/mlebench.md is not current; run: python tools/mlebench_table.py"
+
+
+def test_the_lists_of_the_suite_follow_from_the_facts_of_its_competitions() -> None:
+    result = subprocess.run([sys.executable, ROOT / "tools" / "suite_lists.py", "--check"], timeout=600)
+    assert result.returncode == 0, "suite.toml is not current; run: python tools/suite_lists.py"

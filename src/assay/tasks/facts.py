@@ -30,6 +30,7 @@ class Facts(Model):
     """The facts of a task; any of them may be unknown."""
 
     format: Literal["facts/1"] = "facts/1"
+    splits: tuple[str, ...] = Field(default=(), description="the splits of the suite that the task belongs to")
     closed: date | None = Field(default=None, description="the day on which the competition closed")
     closed_source: Literal["description", "last submission"] | None = Field(default=None, description="of that day")
     sample_score: float | None = Field(
