@@ -470,7 +470,8 @@ def test_the_report_shows_the_tree_of_a_search(trials, tmp_path):
     assert [(entry.node.id, entry.depth, entry.kind) for entry in tree.nodes] == [
         (0, 0, "good"), (1, 0, "buggy"), (2, 1, "best-node"), (3, 2, "good"),
     ]  # fmt: skip
-    assert tree.svg.count("<circle") == 4 and tree.svg.count("<line") == 2
+    svg = tree.figure.to_svg()
+    assert svg.count("<circle") == 4 and svg.count("<polyline") == 2
     page = render_page([], {}, "Search", datetime(2026, 1, 1, tzinfo=UTC), [tree])
     assert 'id="tree0-3"' in page and "<b>oh</b>" not in page and "&lt;b&gt;oh" in page
     assert "it ended with exit code 3" in page

@@ -38,7 +38,7 @@ def test_a_search_that_is_killed_leaves_the_submission_of_a_default_model(kind, 
     (tmp_path / "automl.py").write_bytes(Path(agent.__file__).with_name("search.py").read_bytes())
     (tmp_path / "flaml.py").write_text(KILLED)
     python = find_environment(Home.default(), "core") / "bin/python"
-    ended = subprocess.run([python, "-W", "ignore", "automl.py"], cwd=tmp_path, capture_output=True, text=True)
+    ended = subprocess.run([python, "-u", "-W", "ignore", "automl.py"], cwd=tmp_path, capture_output=True, text=True)
     assert ended.returncode == 137, ended.stderr
     assert ended.stdout.splitlines() == ["submitted a constant", "submitted a default model"]
     submitted = pd.read_csv(tmp_path / "submission.csv")

@@ -53,7 +53,7 @@ def test_importing_is_fast_and_dir_lists_the_public_names():
 def test_tasks_are_selected_by_name_and_describe_themselves():
     tasks = assay.tasks("pocket")
     assert {task.suite for task in tasks} == {"pocket"}
-    assert "pocket/house-price" in repr(tasks) and "<td>pocket/house-price</td>" in tasks._repr_html_()
+    assert "pocket/house-price" in repr(tasks) and ">pocket/house-price</th>" in tasks._repr_html_()
     assert len(assay.tasks()) > len(tasks)
     with pytest.raises(UsageError, match="pocket"):
         assay.tasks("pockett")

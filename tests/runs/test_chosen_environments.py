@@ -53,7 +53,7 @@ def test_competitions_have_a_large_environment_on_real_data_and_a_small_one_on_m
     assert trial.environment == environment_folder(home, "mlebench").name
     assert (trial.budget.time, trial.budget.steps) == (600, 50)
     assert "environment full-cpu (mlebench on miniatures)" in " ".join(assay("show", task.id).stdout.split())
-    assert "Environment of labs: mlebench." in assay("plan", task.id, "--agent", "starter").stdout
+    assert "Lab environment: mlebench\n" in assay("plan", task.id, "--agent", "starter").stdout
 
 
 def test_a_missing_environment_is_built_unless_that_is_refused(tiny, tmp_path):

@@ -59,8 +59,8 @@ class Axis:
     def fit(self, values: Iterable[float], max_steps: int = 6) -> "Axis":
         """Return the axis with ends and ticks for some values."""
         known = [min(max(value, -_LARGEST), _LARGEST) for value in values] or [0.0, 1.0]
-        low = min(known) if self.low is None else self.low
-        high = max(known) if self.high is None else self.high
+        low = min(known) if self.low is None else max(self.low, -_LARGEST)
+        high = max(known) if self.high is None else min(self.high, _LARGEST)
         reach = max(abs(low), abs(high))
         if high - low <= 1e-9 * reach:  # practically a single number
             low, high = (low - 0.1 * reach, high + 0.1 * reach) if reach else (0.0, 1.0)
