@@ -228,6 +228,12 @@ def test_repeated_missing_and_unknown_hashes_are_noticed(expected, among) -> Non
     assert (positions is not None) == right
 
 
+def test_hashes_that_share_all_their_low_bits_are_resolved_or_declined() -> None:
+    hashes = np.arange(1, 50, dtype=np.uint64) << np.uint64(60)
+    positions = match_hashes(hashes[:15], hashes[:15][::-1].copy())
+    assert positions is None or positions.tolist() == list(range(14, -1, -1))
+
+
 @pytest.fixture
 def cached(tmp_path, make_task):
     """Answers that are cached although they are small, with a list of the times they were parsed."""

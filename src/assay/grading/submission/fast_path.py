@@ -27,11 +27,12 @@ from assay.tasks import Column
 
 Columns = dict[str, pl.Series]
 Hashes = NDArray[np.uint64]
-Indexes = NDArray[np.intp]
+Positions = NDArray[np.int32]
 
 _MIN_SIZE_BY_PATH = 2**20  # bytes from which polars reads a file faster by itself
 _JOINED = ("join", "subset", "superset", "ids_subset_sorted")
 _UNFINISHED = (b",", b',"', b'\n"')  # Polars overlooks one comma too many at the very end, and panics at an open quote.
+_MAX_INDEX = 2**31 - 1
 _BOOLEAN_WORDS = frozenset({"True", "TRUE", "true", "False", "FALSE", "false"})
 _LONGEST_WORD = max(map(len, MISSING_WORDS | _BOOLEAN_WORDS))
 _INT64_LIMIT = 2.0**63
@@ -143,7 +144,7 @@ class FastPath:
             del ids
         return self._convert_all(columns, positions)
 
-    def _convert_all(self, columns: Columns, positions: Indexes | None) -> ParsedSubmission | None:
+    def _convert_all(self, columns: Columns, positions: Positions | None) -> ParsedSubmission | None:
         converted = {}
         for name, rule in self.submission.columns.items():
             truth = self.answers.table[rule.answer or name] if rule.scored else None
@@ -283,17 +284,50 @@ def _infer_classes(text: pl.Series) -> NDArray[Any] | None:
     return None if booleans.any() or stripped.is_not_null().any() else text.to_numpy()
 
 
-def match_hashes(expected: Hashes, among: Hashes) -> Indexes | None:
+def match_hashes(expected: Hashes, among: Hashes) -> Positions | None:
     """Return the index of each expected hash among as many others; None unless each occurs there exactly once.
 
-    Sorting both sides takes a fifth of the time of a join.
+    A hash keeps its upper bits and carries the index of its row in the lower ones. So a plain sort, which processors
+    do best, brings both sides into the same order and shows which row belongs to which. At ten million rows in another
+    order, grading takes 2.7 times as long as reading both files, and 7.0 times with `argsort` in place of it.
     """
-    if len(among) != len(expected):
+    from concurrent.futures import ThreadPoolExecutor
+
+    count = len(expected)
+    if len(among) != count or count > _MAX_INDEX:
         return None
-    expected_order, order = np.argsort(expected), np.argsort(among)
-    ranked = expected[expected_order]
-    if not np.array_equal(ranked, among[order]) or (ranked[1:] == ranked[:-1]).any():
+    index_bits = np.uint64((1 << count.bit_length()) - 1)
+    with ThreadPoolExecutor(2) as both:  # sorting releases the interpreter lock
+        ours, theirs = both.map(lambda hashes: _sort_with_index(hashes, index_bits), (expected, among))
+    # The sums detect hashes that differ only in the bits that the indexes replaced.
+    if ((ours ^ theirs) > index_bits).any() or expected.sum() != among.sum():
         return None
-    positions = np.empty_like(order)
-    positions[expected_order] = order
+    close = np.flatnonzero((ours[1:] ^ ours[:-1]) <= index_bits)
+    ours &= index_bits
+    theirs &= index_bits
+    rows, matches = ours.astype(np.int32), theirs.astype(np.int32)
+    if len(close) and not _resolve(close, rows, matches, expected, among):
+        return None
+    positions = np.empty(count, np.int32)
+    positions[rows] = matches
     return positions
+
+
+def _sort_with_index(hashes: Hashes, index_bits: np.uint64) -> Hashes:
+    indexed = hashes & ~index_bits
+    indexed |= np.arange(len(hashes), dtype=np.uint64)
+    indexed.sort()
+    return indexed
+
+
+def _resolve(close: NDArray[np.intp], rows: Positions, matches: Positions, expected: Hashes, among: Hashes) -> bool:
+    """Pair the few rows whose hashes share their upper bits by all of their bits; return False if that fails.
+
+    `close` are the indexes of those that are followed by one like them: many only where ids are repeated.
+    """
+    at = np.union1d(close, close + 1)
+    ours, theirs = expected[rows[at]], among[matches[at]]
+    by_ours, by_theirs = np.argsort(ours), np.argsort(theirs)
+    ours, theirs = ours[by_ours], theirs[by_theirs]
+    rows[at], matches[at] = rows[at][by_ours], matches[at][by_theirs]
+    return bool((ours == theirs).all() and (ours[1:] != ours[:-1]).all())
