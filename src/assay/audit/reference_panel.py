@@ -5,6 +5,7 @@ import os
 import platform
 import statistics
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -38,18 +39,20 @@ def measure_panel(
     variant: str = "real",
     sandbox: SandboxName = "bubblewrap",
     seeds: int = 5,
+    panel_seeds: int = 3,
     solutions: Collection[str] | None = None,
     progress: Progress,
 ) -> Measured:
-    """Run the starter with several seeds and every panel solution with one, each in a fresh lab, and grade them all.
+    """Run the starter and every panel solution with several seeds, each in a fresh lab, and grade them all.
 
-    Labs run one after the other, so that they do not slow each other down. With `solutions`, only these are run. A task
-    without a `panel.py` has no solutions, only its starter.
+    Labs run one after the other, so that they do not slow each other down. A solution whose first two submissions are
+    equal does not depend on its seed, and is not run again. Solutions come weakest first. With `solutions`, only these
+    are run. A task without a `panel.py` has no solutions, only its starter.
     """
     from assay.data.store import load_prepared
 
     panel = _PanelLab(home, load_prepared(home, task, edition, variant), sandbox)
-    return anyio.run(partial(_measure, panel, seeds, solutions, progress))
+    return anyio.run(partial(_measure, panel, seeds, panel_seeds, solutions, progress))
 
 
 def save_measurements(task: Task, measured: Measured) -> Path:
@@ -86,7 +89,9 @@ def _panel_path(task: Task) -> Path:
     return (task.own_folder or task.folder) / "panel.py"
 
 
-async def _measure(panel: "_PanelLab", seeds: int, solutions: Collection[str] | None, progress: Progress) -> Measured:
+async def _measure(
+    panel: "_PanelLab", seeds: int, panel_seeds: int, solutions: Collection[str] | None, progress: Progress
+) -> Measured:
     names = await panel.list_solutions()
     if solutions is not None:
         names = [name for name in names if name in solutions]
@@ -97,8 +102,9 @@ async def _measure(panel: "_PanelLab", seeds: int, solutions: Collection[str] | 
             advance(1)
         measured = []
         for name in names:
-            measured.append(await panel.run_solution(name))
+            measured.append(await _measure_solution(panel, name, panel_seeds))
             advance(1)
+    weakest_first = sorted(measured, key=lambda solution: solution.score, reverse=panel.task.metric.direction == "lower")
     return Measured(
         date=datetime.now(UTC).date(),
         edition=panel.prepared.edition,
@@ -107,8 +113,34 @@ async def _measure(panel: "_PanelLab", seeds: int, solutions: Collection[str] | 
         baseline=round(statistics.fmean(baselines), 5),
         baseline_spread=round(statistics.stdev(baselines), 5) if seeds > 1 else 0.0,
         baseline_seeds=seeds,
-        panel=tuple(measured),
+        panel=tuple(weakest_first),
     )
+
+
+async def _measure_solution(panel: "_PanelLab", name: str, seeds: int) -> Solution:
+    """Run a solution with several seeds, or twice if its submission does not depend on the seed."""
+    runs: list[_Solved] = []
+    for seed in range(seeds):
+        runs.append(await panel.run_solution(name, seed))
+        if len(runs) == 2 and runs[0].submission == runs[1].submission:
+            break
+    scores = [run.score for run in runs]
+    return Solution(
+        name=name,
+        score=statistics.fmean(scores),
+        spread=round(statistics.stdev(scores), 5) if len(runs) > 1 else 0.0,
+        seeds=len(runs),
+        seconds=round(statistics.fmean(run.seconds for run in runs), 2),
+    )
+
+
+@dataclass(frozen=True)
+class _Solved:
+    """What one run of a solution submitted, its score, and how long it took."""
+
+    submission: bytes
+    score: float
+    seconds: float
 
 
 class _PanelLab:
@@ -128,7 +160,7 @@ class _PanelLab:
         completed, _ = await self._run(panel_files(self.task), ["python", "run_panel.py", "--list"], seed=0)
         return completed.stdout.text.split()
 
-    async def run_starter(self, seed: int) -> Solution:
+    async def run_starter(self, seed: int) -> _Solved:
         """Run the starter's script; a starter without one already is a submission."""
         files = self.task.starter
         if not files:
@@ -136,8 +168,8 @@ class _PanelLab:
         script = self.task.starter_script
         return await self._solve("starter", files, ["python", script] if script else ["true"], seed)
 
-    async def run_solution(self, name: str) -> Solution:
-        return await self._solve(name, panel_files(self.task), ["python", "run_panel.py", name], seed=0)
+    async def run_solution(self, name: str, seed: int) -> _Solved:
+        return await self._solve(name, panel_files(self.task), ["python", "run_panel.py", name], seed)
 
     def versions(self) -> dict[str, str]:
         """Return what the figures depend on: the lab's Python and packages, and the size of the machine."""
@@ -146,14 +178,14 @@ class _PanelLab:
         machine = {"machine": platform.machine(), "processors": str(os.cpu_count())}
         return {"assay": __version__, "python": facts["python"], **packages, **machine}
 
-    async def _solve(self, name: str, files: Mapping[str, bytes], command: list[str], seed: int) -> Solution:
+    async def _solve(self, name: str, files: Mapping[str, bytes], command: list[str], seed: int) -> _Solved:
         completed, submitted = await self._run(files, command, seed)
         if submitted is None:
             raise AssayError(f"{self.task.id}: {name} did not write {self.task.submission.file}")
         grade = await grade_submission_async(submitted, self.prepared, home=self.home, sandbox=self.sandbox)
         if grade.score is None:
             raise AssayError(f"{self.task.id}: the submission of {name} is invalid: {grade.why}")
-        return Solution(name=name, score=grade.score, seconds=round(completed.seconds, 2))
+        return _Solved(submitted, grade.score, completed.seconds)
 
     async def _run(self, files: Mapping[str, bytes], command: list[str], seed: int) -> tuple[Completed, bytes | None]:
         """Run a command in a fresh lab with these files; return its result and the submission, if it wrote one."""

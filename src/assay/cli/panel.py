@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @variant
 @sandbox
 @click.option("--seeds", default=5, show_default=True, type=click.IntRange(1), help="Number of runs of the starter.")
+@click.option("--panel-seeds", default=3, show_default=True, type=click.IntRange(1), help="Runs of each solution.")
 @click.option("--write", "store", is_flag=True, help="Also store the figures in the task's folder, for all machines.")
 @quiet
 @as_json
@@ -42,6 +43,7 @@ def panel_command(
     variant: str | None,
     sandbox: "SandboxName",
     seeds: int,
+    panel_seeds: int,
     store: bool,
     quiet: bool,
     json_: bool,
@@ -61,7 +63,7 @@ def panel_command(
     home = Home.default()
     chosen = load_data(home, known, edition, variant).variant
     measured = measure_panel(
-        home, known, edition=edition, variant=chosen, sandbox=sandbox, seeds=seeds, progress=progress
+        home, known, edition=edition, variant=chosen, sandbox=sandbox, seeds=seeds, panel_seeds=panel_seeds, progress=progress
     )
     path = keep_measurements(home, known, measured)
     if store:
@@ -70,8 +72,11 @@ def panel_command(
         echo(measured.model_dump_json(indent=2))
         return
     stored = {solution.name: solution.score for solution in known.measured.panel} if known.measured else {}
-    columns = (Column("solution"), *(Column(name, kind="number") for name in ("score", "stored score")))
-    rows = [(solution.name, solution.score, stored.get(solution.name), solution.seconds) for solution in measured.panel]
+    columns = (Column("solution"), *(Column(name, kind="number") for name in ("score", "spread", "stored score")))
+    rows = [
+        (solution.name, solution.score, solution.spread, stored.get(solution.name), solution.seconds)
+        for solution in measured.panel
+    ]
     echo(f"starter: {measured.baseline:.5f} ± {measured.baseline_spread:.3g} over {measured.baseline_seeds} seeds")
     if rows:
         print_tables([Table("panel", (*columns, Column("time", kind="duration")), tuple(rows))])

@@ -164,7 +164,9 @@ class Solution(Model):
     """One measured solution of a task's reference panel."""
 
     name: str
-    score: float
+    score: float = Field(description="mean over the seeds")
+    spread: float = Field(default=0.0, description="standard deviation over the seeds; 0 if the seed changes nothing")
+    seeds: int = 1
     seconds: float
 
 

@@ -17,6 +17,7 @@ KINDS = (
     "text-classification",
     "text-regression",
     "image-classification",
+    "time-series-classification",
 )
 MARGIN = 12.0
 """Seconds of the budget left for loading data and writing the submission."""
@@ -31,6 +32,9 @@ class AutoML(Agent):
 
     share: float = Field(0.8, gt=0, le=1, description="share of the remaining time to search for")
     max_seconds: float = Field(600.0, gt=0, description="max search time in seconds")
+    evaluations: int | None = Field(
+        None, gt=0, description="search over this many pipelines instead of for a time: the same result on any machine"
+    )
 
     def inapplicable(self, task: Task) -> str | None:
         """Refuse tasks other than predicting columns of a table, from the table or from images named in it."""
@@ -42,6 +46,7 @@ class AutoML(Agent):
         config = describe_task(bench.task) | {
             "seed": bench.seed,
             "search_seconds": min(self.max_seconds, left * self.share, max(2.0, left - MARGIN)),
+            "evaluations": self.evaluations,
         }
         await bench.write("automl.json", json.dumps(config, indent=2))
         await bench.write("automl.py", read_script())

@@ -56,7 +56,7 @@ def main() -> None:
     print("submitted a default model")
     left = config["search_seconds"] - (time.monotonic() - STARTED)
     config["search_seconds"] = max(1.0, left / len(labels.columns))
-    submit(config, test, labels, inputs, unseen, fit_search)
+    submit(config, test, labels, inputs, unseen, fit_counted if config["evaluations"] else fit_search)
 
 
 def submit_constant(config: dict, test: pd.DataFrame, labels: pd.DataFrame) -> None:
@@ -172,6 +172,42 @@ def fit_search(config: dict, inputs: Table, labels: pd.Series) -> Any:
     )
     print(f"{labels.name}: {search.best_estimator} {search.best_config}; validation loss {search.best_loss:.5f}")
     return search
+
+
+def fit_counted(config: dict, inputs: Table, labels: pd.Series) -> Any:
+    """Search a fixed number of random pipelines by cross-validation; what is found depends on the seed alone."""
+    import lightgbm
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+    from sklearn.model_selection import cross_val_score
+
+    regression = config["kind"].endswith("regression")
+    random = np.random.default_rng(config["seed"])
+    shared = {"random_state": config["seed"], "n_jobs": config["cores"]}
+    boosting = lightgbm.LGBMRegressor if regression else lightgbm.LGBMClassifier
+    trees = ExtraTreesRegressor if regression else ExtraTreesClassifier
+    plain = isinstance(inputs, np.ndarray) or not (inputs.dtypes == "category").any() and not inputs.isna().any().any()
+    best, best_score = None, -np.inf
+    for number in range(config["evaluations"]):
+        if plain and number % 3 == 1:
+            model = trees(300, min_samples_leaf=int(random.integers(1, 6)), max_features=random.uniform(0.1, 0.9), **shared)
+        else:
+            model = boosting(
+                n_estimators=int(random.integers(60, 400)),
+                learning_rate=float(10 ** random.uniform(-2, -0.7)),
+                num_leaves=int(random.integers(4, 48)),
+                min_child_samples=int(random.integers(5, 40)),
+                colsample_bytree=random.uniform(0.3, 1.0),
+                subsample=random.uniform(0.5, 1.0),
+                subsample_freq=1,
+                verbose=-1,
+                **shared,
+            )
+        scoring = "neg_mean_squared_error" if regression else "neg_log_loss" if config["probabilities"] else "accuracy"
+        score = cross_val_score(model, rename(inputs), labels, cv=3, scoring=scoring).mean()
+        print(f"{labels.name}: pipeline {number + 1} of {config['evaluations']}, {scoring} {score:.5f}", flush=True)
+        if score > best_score:
+            best, best_score = model, score
+    return Renamed(best.fit(rename(inputs), labels))
 
 
 def read_table(path: Path) -> pd.DataFrame:
