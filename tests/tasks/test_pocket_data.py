@@ -1,5 +1,7 @@
 """Public and private data of the pocket tasks: fixed bytes, hidden answers, no link back to the original rows."""
 
+import hashlib
+import re
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -8,40 +10,53 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assay.core.disk import hash_file
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, load_prepared, prepare
 from assay.tasks import Registry
 
-TASKS = ["digits", "house-price", "spaceship-titanic"]
+TABLES = ["bike-rentals", "digits", "house-price", "leaf-outlines", "letters", "movie-reviews", "spaceship-titanic"]
+"""Tasks whose submission is the column that the training table has and the test table lacks."""
 
-# SHA-256 of the files that all scores were measured with; other files would make scores incomparable.
+# SHA-256 over the names and hashes of all files that scores were measured with; others would make them incomparable.
 BYTES = {
-    "digits": {
-        "public/train.csv": "6068bd2b6798cf03e43f349f22e103072f55a7f69befd48b5e18632454976459",
-        "public/test.csv": "db001eb032236bd577afc53a172a95c85575a454803f416e4274521e5916f5f6",
-        "public/test/0000.png": "034200bd7502e0aa3bbab11b70900b41466e79680623d144ab68d49d81639aa7",
-        "private/answers.csv": "06355c2b0d69aebe8effc32c0afbc1a394fb46924e1f13fa76422eee022277a4",
-    },
-    "house-price": {
-        "public/train.csv": "4bb20244e61a810bf840f1eea86699b27a8d8d027ece76d883f308908b505b9c",
-        "public/test.csv": "3acd7df0adef81e1da54631fb2597e387cd5938315b449cef9ed5196db52cca5",
-        "public/sample_submission.csv": "c647b4f75c3fc9a81922a30e2a2692de00e2737f2fd14694e361949a3d4168a0",
-        "private/answers.csv": "84c7aaa70c740a564a0138088b53ea64ef465fbec3c0f1b832b6fe3e8c991c4c",
-    },
-    "spaceship-titanic": {
-        "public/train.csv": "65e56151173d0deeaae7408a6d93f528dc8757b3aa458abfb3f5c0c5ff91c2a7",
-        "public/test.csv": "29e091a67fed1dd922fc49a5630fde77a6dd95017ded5eabc00ceeed500c13c7",
-        "public/sample_submission.csv": "42a91f31d2f56f04a0cb56861dc91f352454e15e4ba061e2002711648f6e11da",
-        "private/answers.csv": "6c9605ca851dd92c2d35e2befba82b4a786a8e629491097717f24341ecfdc3f0",
-    },
+    "address-year": "54144e24b5b18e17373bfa3e0a95b71ed7487c4d5a362d71f9b01d38c490eacf",
+    "bike-rentals": "aae5370cb53dd645524774c49451fd8e7e556a1dc8ced3c91880167d2002dbc8",
+    "brain-tissue": "28f7ccf1850e0bc0ed288c5da876848bbd0c7f211f96d424d5e31b071c466d0e",
+    "clothing": "5c2273ce5979437350fb3c91014c2769f07f15afca5087e8ec684e03bcb2790d",
+    "decoding": "d2bf43671f34984b59af59844a57d9412138766459d66e13559aae455274d98f",
+    "diamond-intervals": "e28a7d54df89406928536a634a2eac08585e7b5629e1e08bc862db27c1391346",
+    "digits": "b2ad34ecb8427fb655c5f7f5eddec6ebb938a97941283b75660848280cd21f85",
+    "house-price": "f03e9fe387328266abfdfd7d91ed0e64722d3fc99d641c5df37a5473240d0867",
+    "leaf-outlines": "22adca186cd0679908b76986b01af4659ff00aaf3a618bf1ae3caaed93a8ceac",
+    "letters": "eb4776fc9f2d9ffb11367f517bc60a42800cf5632ebba2589bbadf50e4572e1f",
+    "movie-reviews": "e104de82979165292c89a561cd4f9f63d08edde69c367ace955224712f92bb0d",
+    "mystery-algorithm": "02dd732701513d9ed9fc917e5836f60a34ef263af6d15cdd31a5746b20f10d61",
+    "next-character": "cf06dd60093ee2c50ae4725eaa466cc4468dcbf0b344c755d4b363f4fe9d6af9",
+    "next-visit": "ed8a1f695703a27854dd806665d6efece308c0358c3179be703d1a67435d74df",
+    "paper-topics": "4f4cd9fc0e25c2471768825582f49e4c5e37dc22bc80d95b5f95aefd2f7106cf",
+    "passage-search": "db3ebf5cdb623b04a34e92f70bdc9868482490985c99fa53a57c7e839b98c661",
+    "patient-survival": "72c5db392c0965724dd785f6bb94467400f05fc188de3afcf60a41d140abaf1c",
+    "radio-galaxies": "c64137bbbdd28da56005e249f5081c7301333adee0c560e3658fc7b926dcffe3",
+    "shuttle-anomalies": "b1696cc9cb7b92a7d22dafb4f199fa81faa6dbded98fb503b3c60dfda44878e8",
+    "spaceship-titanic": "054386d6d17a38aa3df8ce3fc30aa3f55e37eeffd6fc0eef63cd4270ce344294",
+    "vectorization": "208711d461b17e3f212cdcf9de0a0a6790779fc9d0198a9ca9d726df0a67c905",
+    "yeast-functions": "9ed7fd4450125bf3b53d85e16a3dc896b3b31c9046c74103d609d4a891dbe707",
 }
 
 
-@pytest.fixture(params=TASKS)
+@pytest.fixture(params=TABLES)
 def ready(request: pytest.FixtureRequest, pocket_home: Home) -> Prepared:
     return of(pocket_home, request.param)
+
+
+def digest(prepared: Prepared) -> str:
+    files = {
+        **prepared.manifest.public,
+        **{f"private/{name}": file for name, file in prepared.manifest.private.items()},
+    }
+    lines = "".join(f"{name} {files[name].sha256}\n" for name in sorted(files))
+    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def of(home: Home, name: str) -> Prepared:
@@ -52,18 +67,18 @@ def table(path: Path) -> pl.DataFrame:
     return pl.read_csv(path, infer_schema=False)
 
 
-def test_real_data_has_the_recorded_bytes(ready: Prepared) -> None:
-    hashes = {name: hash_file(ready.folder / name) for name in BYTES[ready.task.name]}
-    assert hashes == BYTES[ready.task.name]
+@pytest.mark.parametrize("name", BYTES)
+def test_real_data_has_the_recorded_bytes(pocket_home: Home, name: str) -> None:
+    assert digest(of(pocket_home, name)) == BYTES[name]
 
 
-@pytest.mark.parametrize("name", TASKS)
-def test_preparing_again_gives_the_same_bytes(home: Home, pocket_home: Home, name: str) -> None:
-    first, second = (
-        of(pocket_home, name).manifest,
-        prepare(home, Registry().task(f"pocket/{name}"), progress=NoProgress()),
-    )
-    assert (first.public, first.private) == (second.manifest.public, second.manifest.private)
+def test_the_bytes_of_every_task_are_recorded() -> None:
+    assert set(BYTES) == {task.name for task in Registry().select("pocket")}
+
+
+@pytest.mark.parametrize("name", ["digits", "next-visit", "mystery-algorithm"])
+def test_preparing_again_gives_the_same_bytes(home: Home, name: str) -> None:
+    assert digest(prepare(home, Registry().task(f"pocket/{name}"), progress=NoProgress())) == BYTES[name]
 
 
 def test_answers_are_only_in_private(ready: Prepared) -> None:
@@ -89,7 +104,8 @@ def test_the_description_states_the_true_numbers_and_columns(ready: Prepared) ->
     for side in ("train", "test"):
         rows = table(ready.public / f"{side}.csv")
         assert f"{rows.height:,} " in text
-        assert all(f"`{column}`" in text for column in rows.columns)
+        listed = [column for column in rows.columns if not re.fullmatch(r"[a-z]\d+", column)]
+        assert all(f"`{column}`" in text for column in listed)
 
 
 def test_every_house_occurs_once_under_an_uninformative_number(pocket_home: Home) -> None:

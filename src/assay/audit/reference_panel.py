@@ -104,7 +104,9 @@ async def _measure(
         for name in names:
             measured.append(await _measure_solution(panel, name, panel_seeds))
             advance(1)
-    weakest_first = sorted(measured, key=lambda solution: solution.score, reverse=panel.task.metric.direction == "lower")
+    weakest_first = sorted(
+        measured, key=lambda solution: solution.score, reverse=panel.task.metric.direction == "lower"
+    )
     return Measured(
         date=datetime.now(UTC).date(),
         edition=panel.prepared.edition,

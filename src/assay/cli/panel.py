@@ -63,7 +63,14 @@ def panel_command(
     home = Home.default()
     chosen = load_data(home, known, edition, variant).variant
     measured = measure_panel(
-        home, known, edition=edition, variant=chosen, sandbox=sandbox, seeds=seeds, panel_seeds=panel_seeds, progress=progress
+        home,
+        known,
+        edition=edition,
+        variant=chosen,
+        sandbox=sandbox,
+        seeds=seeds,
+        panel_seeds=panel_seeds,
+        progress=progress,
     )
     path = keep_measurements(home, known, measured)
     if store:

@@ -67,6 +67,7 @@ _NOT_USED = {
     "measured.json",
     "measured-miniature.json",
     "panel.py",
+    "cheat",
     "published.py",
 }
 _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")

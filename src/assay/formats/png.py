@@ -45,7 +45,9 @@ def read_png(content: bytes) -> NDArray[np.uint8]:
     return np.ascontiguousarray(pixels[1:, step:]).reshape(shape)
 
 
-def _undo_filter(kind: int, line: NDArray[np.uint8], above: NDArray[np.uint8], target: NDArray[np.uint8], step: int) -> None:
+def _undo_filter(
+    kind: int, line: NDArray[np.uint8], above: NDArray[np.uint8], target: NDArray[np.uint8], step: int
+) -> None:
     """Write a line of pixels from its differences to the pixels on the left and above; numbers as in the standard."""
     if kind in (0, 2):
         target[step:] = line + above[step:] if kind == 2 else line

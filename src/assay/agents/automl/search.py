@@ -185,11 +185,13 @@ def fit_counted(config: dict, inputs: Table, labels: pd.Series) -> Any:
     shared = {"random_state": config["seed"], "n_jobs": config["cores"]}
     boosting = lightgbm.LGBMRegressor if regression else lightgbm.LGBMClassifier
     trees = ExtraTreesRegressor if regression else ExtraTreesClassifier
-    plain = isinstance(inputs, np.ndarray) or not (inputs.dtypes == "category").any() and not inputs.isna().any().any()
+    plain = not isinstance(inputs, pd.DataFrame) or not ((inputs.dtypes == "category") | inputs.isna().any()).any()
     best, best_score = None, -np.inf
     for number in range(config["evaluations"]):
         if plain and number % 3 == 1:
-            model = trees(300, min_samples_leaf=int(random.integers(1, 6)), max_features=random.uniform(0.1, 0.9), **shared)
+            model = trees(
+                300, min_samples_leaf=int(random.integers(1, 6)), max_features=random.uniform(0.1, 0.9), **shared
+            )
         else:
             model = boosting(
                 n_estimators=int(random.integers(60, 400)),

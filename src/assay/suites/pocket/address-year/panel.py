@@ -42,8 +42,14 @@ class Blend:
     """The mean of models of words, characters and topics."""
 
     def fit(self, texts: Any, years: Any) -> "Blend":
-        topics = make_pipeline(words(min_df=2), TruncatedSVD(150, random_state=SEED), StandardScaler(), SVR(C=60, gamma=0.004))
-        models = [make_pipeline(both(), Ridge(0.4)), make_pipeline(both(), LinearSVR(C=30, max_iter=3000, random_state=SEED)), topics]
+        topics = make_pipeline(
+            words(min_df=2), TruncatedSVD(150, random_state=SEED), StandardScaler(), SVR(C=60, gamma=0.004)
+        )
+        models = [
+            make_pipeline(both(), Ridge(0.4)),
+            make_pipeline(both(), LinearSVR(C=30, max_iter=3000, random_state=SEED)),
+            topics,
+        ]
         self.models = [model.fit(texts, years) for model in models]
         return self
 
@@ -57,13 +63,20 @@ SOLUTIONS = {
     "length": make_pipeline(FunctionTransformer(lengths), LinearRegression()),
     "tree-on-style": make_pipeline(FunctionTransformer(style), DecisionTreeRegressor(max_depth=4, random_state=SEED)),
     "style": make_pipeline(FunctionTransformer(style), StandardScaler(), Ridge(1.0)),
-    "forest-on-style": make_pipeline(FunctionTransformer(style), ExtraTreesRegressor(200, min_samples_leaf=2, random_state=SEED)),
+    "forest-on-style": make_pipeline(
+        FunctionTransformer(style), ExtraTreesRegressor(200, min_samples_leaf=2, random_state=SEED)
+    ),
     "hundred-words": make_pipeline(CountVectorizer(max_features=100), Ridge(1.0)),
     "neighbors": make_pipeline(words(min_df=2), KNeighborsRegressor(12, metric="cosine", weights="distance")),
     "five-hundred-words": make_pipeline(CountVectorizer(max_features=500), Ridge(30.0)),
-    "boosting-on-words": make_pipeline(CountVectorizer(max_features=800, dtype=np.float32), LGBMRegressor(n_estimators=200, num_leaves=15, n_jobs=1, random_state=SEED, verbose=-1)),
+    "boosting-on-words": make_pipeline(
+        CountVectorizer(max_features=800, dtype=np.float32),
+        LGBMRegressor(n_estimators=200, num_leaves=15, n_jobs=1, random_state=SEED, verbose=-1),
+    ),
     "topics": make_pipeline(words(min_df=2), TruncatedSVD(100, random_state=SEED), Ridge(0.1)),
-    "topics-and-kernel": make_pipeline(words(min_df=2), TruncatedSVD(150, random_state=SEED), StandardScaler(), SVR(C=60, gamma=0.004)),
+    "topics-and-kernel": make_pipeline(
+        words(min_df=2), TruncatedSVD(150, random_state=SEED), StandardScaler(), SVR(C=60, gamma=0.004)
+    ),
     "words": make_pipeline(words(min_df=2), Ridge(0.5)),
     "characters": make_pipeline(words(analyzer="char_wb", ngram_range=(2, 5), min_df=3), Ridge(0.4)),
     "words-and-characters": make_pipeline(both(), Ridge(0.4)),

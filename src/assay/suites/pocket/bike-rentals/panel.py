@@ -115,11 +115,10 @@ def group_means(x: pd.DataFrame, y: Values, unseen: pd.DataFrame, keys: list[str
     return np.asarray(means.reindex(index).fillna(y.mean()), dtype=float)
 
 
-def fit_one_hot(
-    x: pd.DataFrame, y: Values, unseen: pd.DataFrame, classes: list[str], amounts: list[str]
-) -> Values:
+def fit_one_hot(x: pd.DataFrame, y: Values, unseen: pd.DataFrame, classes: list[str], amounts: list[str]) -> Values:
     x, unseen = (
-        part.assign(hour_of_kind=part["hour"].astype(str) + "/" + part["workingday"].astype(str)) for part in (x, unseen)
+        part.assign(hour_of_kind=part["hour"].astype(str) + "/" + part["workingday"].astype(str))
+        for part in (x, unseen)
     )
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(x[classes])
     inputs = [np.hstack([encoder.transform(part[classes]), part[amounts]]) for part in (x, unseen)]
@@ -127,7 +126,20 @@ def fit_one_hot(
 
 
 SOLUTIONS: list[Solution] = [
-    mean_of_rentals, mean_of_logarithm, temperature, weather, numbers, mean_by_hour, forest_on_numbers,
-    mean_by_hour_and_kind_of_day, mean_of_the_last_month, hours_and_temperature, hours_and_weather, forest, boosting,
-    level_of_recent_months, extra_trees_on_summer, blend,
-]  # fmt: skip
+    mean_of_rentals,
+    mean_of_logarithm,
+    temperature,
+    weather,
+    numbers,
+    mean_by_hour,
+    forest_on_numbers,
+    mean_by_hour_and_kind_of_day,
+    mean_of_the_last_month,
+    hours_and_temperature,
+    hours_and_weather,
+    forest,
+    boosting,
+    level_of_recent_months,
+    extra_trees_on_summer,
+    blend,
+]

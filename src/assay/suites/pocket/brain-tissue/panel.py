@@ -115,13 +115,27 @@ def boosting_on_everything(x: Images, masks: Any, unseen: Images) -> Any:
 def two_rounds(x: Images, masks: Any, unseen: Images) -> Any:
     """Look again with the first result around each pixel as input."""
     first = predict(boosting(120), x, masks, np.concatenate([x, unseen]), everything_about, folds=True)
-    context = {id(part): np.stack([gaussian_filter(shares, size) for size in (0, 1, 2, 4)], axis=-1) for part, shares in zip([*x, *unseen], first, strict=True)}
-    shares = predict(boosting(200), list(x), masks, list(unseen), lambda part: np.concatenate([everything_about(part), context[id(part)]], axis=-1))
+    context = [[gaussian_filter(shares, size) for size in (0, 1, 2, 4)] for shares in first]
+    slices = [np.stack([part, *around], axis=-1) for part, around in zip([*x, *unseen], context, strict=True)]
+
+    def features(part: Images) -> Images:
+        return np.concatenate([everything_about(part[..., 0]), part[..., 1:]], axis=-1)
+
+    shares = predict(boosting(200), slices[: len(x)], masks, slices[len(x) :], features)
     return np.stack([gaussian_filter(share, 0.5) > 0.48 for share in shares])
 
 
 def boosting(trees: int) -> Any:
-    return LGBMClassifier(n_estimators=trees, num_leaves=31, learning_rate=0.08, subsample=0.5, subsample_freq=1, n_jobs=1, random_state=SEED, verbose=-1)
+    return LGBMClassifier(
+        n_estimators=trees,
+        num_leaves=31,
+        learning_rate=0.08,
+        subsample=0.5,
+        subsample_freq=1,
+        n_jobs=1,
+        random_state=SEED,
+        verbose=-1,
+    )
 
 
 def classify(model: Any, x: Images, masks: Any, unseen: Images, features: Any) -> Any:
@@ -197,7 +211,20 @@ def encode(mask: Any) -> str:
 
 
 SOLUTIONS: list[Solution] = [
-    top_corner, everything, bright_pixels, best_range, usual_places, pixels_alone, best_range_of_smooth_slices,
-    range_after_flattening, mixture_of_tissues, line_on_blurs, smooth_pixels, positions, flat_blurs, trees_on_everything,
-    boosting_on_everything, two_rounds,
-]  # fmt: skip
+    top_corner,
+    everything,
+    bright_pixels,
+    best_range,
+    usual_places,
+    pixels_alone,
+    best_range_of_smooth_slices,
+    range_after_flattening,
+    mixture_of_tissues,
+    line_on_blurs,
+    smooth_pixels,
+    positions,
+    flat_blurs,
+    trees_on_everything,
+    boosting_on_everything,
+    two_rounds,
+]

@@ -18,7 +18,10 @@ SEED = 20279
 def prepare(job: PrepareJob) -> None:
     """Write slices at half the resolution, with the mask of pixels that are mostly gray matter."""
     folder = job.raw / "nilearn/datasets/data"
-    scan, gray = (read_volume((folder / f"mni_icbm152_{kind}_tal_nlin_sym_09a_converted.nii.gz").read_bytes()) for kind in ("t1", "gm"))
+    scan, gray = (
+        read_volume((folder / f"mni_icbm152_{kind}_tal_nlin_sym_09a_converted.nii.gz").read_bytes())
+        for kind in ("t1", "gm")
+    )
     random = np.random.RandomState(SEED)
     levels = random.permutation(np.arange(FIRST, LAST, STEP))
     cut = len(levels) * 2 // 5
@@ -44,7 +47,9 @@ def read_volume(content: bytes) -> np.ndarray:
     shape = struct.unpack_from("<8h", raw, 40)[1:4]
     kind = {2: np.uint8, 4: np.int16, 16: np.float32}[struct.unpack_from("<h", raw, 70)[0]]
     start = int(struct.unpack_from("<f", raw, 108)[0])
-    return np.frombuffer(raw, kind, count=int(np.prod(shape)), offset=start).reshape(shape, order="F").astype(np.float64)
+    return (
+        np.frombuffer(raw, kind, count=int(np.prod(shape)), offset=start).reshape(shape, order="F").astype(np.float64)
+    )
 
 
 def halve(plane: np.ndarray) -> np.ndarray:
@@ -58,7 +63,9 @@ def degrade(image: np.ndarray, random: np.random.RandomState) -> np.ndarray:
     """Return the image in bytes with smooth shading, another contrast, and noise."""
     rows, columns = np.meshgrid(np.linspace(-1, 1, image.shape[0]), np.linspace(-1, 1, image.shape[1]), indexing="ij")
     tilt = random.uniform(-0.35, 0.35, 5)
-    shading = np.exp(tilt[0] * rows + tilt[1] * columns + tilt[2] * rows * columns + tilt[3] * rows**2 + tilt[4] * columns**2)
+    shading = np.exp(
+        tilt[0] * rows + tilt[1] * columns + tilt[2] * rows * columns + tilt[3] * rows**2 + tilt[4] * columns**2
+    )
     noisy = (image ** random.uniform(0.8, 1.25)) * shading + random.normal(0, NOISE, image.shape)
     return (noisy.clip(0, 1.3) / 1.3 * 255).round().astype(np.uint8)
 

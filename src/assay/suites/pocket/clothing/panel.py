@@ -74,7 +74,9 @@ def logistic_regression(x: Images, y: Labels, unseen: Images) -> Labels:
 
 def boosting(x: Images, y: Labels, unseen: Images) -> Labels:
     small = [shrink(part) for part in (x, unseen)]
-    model = LGBMClassifier(n_estimators=60, num_leaves=12, colsample_bytree=0.3, n_jobs=1, random_state=SEED, verbose=-1)
+    model = LGBMClassifier(
+        n_estimators=60, num_leaves=12, colsample_bytree=0.3, n_jobs=1, random_state=SEED, verbose=-1
+    )
     return np.asarray(fit(model, small[0], y, small[1]))
 
 
@@ -101,7 +103,9 @@ def machine_on_edges(x: Images, y: Labels, unseen: Images) -> Labels:
 
 def machine_on_mirrored_edges(x: Images, y: Labels, unseen: Images) -> Labels:
     more, labels = shift_images(x, y)
-    return make_pipeline(StandardScaler(), SVC(C=8, gamma=0.0008)).fit(gradients(more), labels).predict(gradients(unseen))
+    return (
+        make_pipeline(StandardScaler(), SVC(C=8, gamma=0.0008)).fit(gradients(more), labels).predict(gradients(unseen))
+    )
 
 
 def random_filters(x: Images, y: Labels, unseen: Images) -> Labels:
@@ -118,16 +122,19 @@ def random_filters(x: Images, y: Labels, unseen: Images) -> Labels:
 
 def filter_scores(x: Images, y: Labels, unseen: Images) -> Any:
     random = np.random.default_rng(SEED)
-    patches = np.lib.stride_tricks.sliding_window_view(x, (6, 6), axis=(1, 2)).reshape(-1, 36)
-    chosen = patches[random.integers(0, len(patches), 300)]
+    patches = np.lib.stride_tricks.sliding_window_view(x, (6, 6), axis=(1, 2))
+    chosen = np.stack([patches[random.integers(len(x)), *random.integers(0, 23, 2)].ravel() for _ in range(300)])
     chosen = chosen - chosen.mean(axis=1, keepdims=True)
     chosen = chosen[np.linalg.norm(chosen, axis=1) > 0.3]
     chosen /= np.linalg.norm(chosen, axis=1, keepdims=True)
 
-    def features(images: Images) -> Images:
+    def respond(images: Images) -> Images:
         windows = np.lib.stride_tricks.sliding_window_view(images, (6, 6), axis=(1, 2))[:, ::2, ::2].reshape(-1, 36)
-        response = np.maximum(windows @ chosen.T - 0.25, 0).reshape(len(images), 12, 12, len(chosen))
+        response = np.maximum(windows @ chosen.T - 0.25, 0)
         return response.reshape(len(images), 3, 4, 3, 4, len(chosen)).mean(axis=(2, 4)).reshape(len(images), -1)
+
+    def features(images: Images) -> Images:
+        return np.vstack([respond(images[start : start + 200]) for start in range(0, len(images), 200)])
 
     model = make_pipeline(StandardScaler(), RidgeClassifierCV(np.logspace(2, 5, 7))).fit(features(x), y)
     return model.decision_function(features(unseen))
@@ -157,7 +164,20 @@ def gradients(x: Images) -> Images:
 
 
 SOLUTIONS: list[Solution] = [
-    most_common, brightness, profile, tree, nearest_mean, profiles, neighbors, logistic_regression, boosting, forest,
-    extra_trees, machine_on_components, machine_on_shifted_images, machine_on_edges, machine_on_mirrored_edges,
+    most_common,
+    brightness,
+    profile,
+    tree,
+    nearest_mean,
+    profiles,
+    neighbors,
+    logistic_regression,
+    boosting,
+    forest,
+    extra_trees,
+    machine_on_components,
+    machine_on_shifted_images,
+    machine_on_edges,
+    machine_on_mirrored_edges,
     random_filters,
-]  # fmt: skip
+]

@@ -27,8 +27,8 @@ def checks(random: np.random.Generator) -> Iterator[Input]:
     yield draw_input(random, prompt=1, steps=1, width=4, layers=1, tokens=3)
     yield draw_input(random, prompt=1, steps=5, width=8, layers=1, tokens=7)
     for _ in range(4):
-        prompt, steps, layers = random.integers(1, 6, size=3)
-        width, tokens = random.integers(8, 24), random.integers(5, 50)
+        prompt, steps, layers = random.integers(1, 6, size=3).tolist()
+        width, tokens = int(random.integers(8, 24)), int(random.integers(5, 50))
         yield draw_input(random, prompt=prompt, steps=steps, width=width, layers=layers, tokens=tokens)
     yield timed(random)
 

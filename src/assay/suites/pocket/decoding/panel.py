@@ -162,7 +162,7 @@ SOLUTIONS = {
     + FEED
     + NORMALIZE,
     "cache-as-lists": cached(
-        "    layers, width = len(weights), embedding.shape[1]\n    keys = [[] for _ in weights]\n    values = [[] for _ in weights]\n",
+        "    width = embedding.shape[1]\n    keys, values = [[] for _ in weights], [[] for _ in weights]\n",
         """            query, key, value, output = weights[layer]
             keys[layer].append(state @ key)
             values[layer].append(state @ value)

@@ -133,7 +133,7 @@ def process() -> Any:
 
 
 def by_class(groups: pd.Series, y: Values, others: pd.Series) -> Interval:
-    ends = pd.Series(y, index=groups.index).groupby(groups).quantile([0.05, 0.95]).unstack()
+    ends = pd.Series(y, index=groups.index).groupby(groups).quantile(np.array([0.05, 0.95])).unstack()
     low, high = (np.asarray(others.map(ends[level]), dtype=float) for level in (0.05, 0.95))
     return low, high
 
@@ -173,7 +173,20 @@ def encode(table: pd.DataFrame) -> pd.DataFrame:
 
 
 SOLUTIONS: list[Solution] = [
-    full_range, quantiles_of_all, two_classes_of_weight, line_on_weight, five_classes_of_weight, line_on_log_weight,
-    neighbors, quantile_boosting, line_on_all, forest, residuals_of_line, extra_trees, boosting_with_one_width,
-    boosting_with_learned_width, gaussian_process, blend,
-]  # fmt: skip
+    full_range,
+    quantiles_of_all,
+    two_classes_of_weight,
+    line_on_weight,
+    five_classes_of_weight,
+    line_on_log_weight,
+    neighbors,
+    quantile_boosting,
+    line_on_all,
+    forest,
+    residuals_of_line,
+    extra_trees,
+    boosting_with_one_width,
+    boosting_with_learned_width,
+    gaussian_process,
+    blend,
+]

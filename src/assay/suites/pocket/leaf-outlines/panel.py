@@ -79,7 +79,10 @@ def nearest_rotated_or_mirrored_outline(x: Values, y: Values, unseen: Values) ->
 
 
 def spectrum_and_distribution(x: Values, y: Values, unseen: Values) -> Values:
-    features = [np.hstack([np.log(spectrum(part) + 1e-3), np.sort(part, axis=1)[:, ::16], summarize(part)]) for part in (x, unseen)]
+    features = [
+        np.hstack([np.log(spectrum(part) + 1e-3), np.sort(part, axis=1)[:, ::16], summarize(part)])
+        for part in (x, unseen)
+    ]
     return ExtraTreesClassifier(600, random_state=SEED).fit(features[0], y).predict(features[1])
 
 
@@ -135,7 +138,20 @@ def nearest(similarity: Values, y: Values) -> Values:
 
 
 SOLUTIONS: list[Solution] = [
-    most_common, raw_logistic_regression, raw_forest, extremes, nearest_outline, sorted_values, summaries, distribution,
-    nearest_spectrum, spectrum_machine, nearest_rotated_outline, nearest_rotated_or_mirrored_outline,
-    spectrum_and_distribution, two_hundred_convolutions, thousand_convolutions, convolutions_and_mirrors,
-]  # fmt: skip
+    most_common,
+    raw_logistic_regression,
+    raw_forest,
+    extremes,
+    nearest_outline,
+    sorted_values,
+    summaries,
+    distribution,
+    nearest_spectrum,
+    spectrum_machine,
+    nearest_rotated_outline,
+    nearest_rotated_or_mirrored_outline,
+    spectrum_and_distribution,
+    two_hundred_convolutions,
+    thousand_convolutions,
+    convolutions_and_mirrors,
+]

@@ -18,8 +18,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 SEED = int(os.environ.get("SEED", "0"))
-GOOD = "great excellent best love perfect wonderful favorite superb enjoyed amazing".split()
-BAD = "bad worst awful boring waste terrible poor dull stupid worse".split()
+GOOD = ["great", "excellent", "best", "love", "perfect", "wonderful", "favorite", "superb", "enjoyed", "amazing"]
+BAD = ["bad", "worst", "awful", "boring", "waste", "terrible", "poor", "dull", "stupid", "worse"]
 
 
 def lengths(texts: Any) -> Any:
@@ -76,11 +76,15 @@ SOLUTIONS = {
     "thirty-words": make_pipeline(CountVectorizer(max_features=30), MultinomialNB()),
     "tree-of-words": make_pipeline(words(min_df=5), DecisionTreeClassifier(max_depth=4, random_state=SEED)),
     "tally-of-twenty-words": make_pipeline(FunctionTransformer(tally), LogisticRegression()),
-    "two-hundred-words": make_pipeline(CountVectorizer(max_features=200), StandardScaler(with_mean=False), LogisticRegression(max_iter=500)),
+    "two-hundred-words": make_pipeline(
+        CountVectorizer(max_features=200), StandardScaler(with_mean=False), LogisticRegression(max_iter=500)
+    ),
     "neighbors": make_pipeline(words(min_df=2), KNeighborsClassifier(25, metric="cosine")),
     "topics": make_pipeline(words(min_df=3), TruncatedSVD(50, random_state=SEED), LogisticRegression(C=10)),
     "extra-trees": make_pipeline(words(min_df=4), ExtraTreesClassifier(200, random_state=SEED)),
-    "characters": make_pipeline(words(analyzer="char", ngram_range=(2, 4), min_df=5), LogisticRegression(C=10, max_iter=300)),
+    "characters": make_pipeline(
+        words(analyzer="char", ngram_range=(2, 4), min_df=5), LogisticRegression(C=10, max_iter=300)
+    ),
     "presence-of-words": make_pipeline(CountVectorizer(min_df=3), BernoulliNB(alpha=0.3)),
     "words": make_pipeline(words(min_df=2), LogisticRegression(C=3)),
     "counts-of-pairs": make_pipeline(CountVectorizer(ngram_range=(1, 2), min_df=2, binary=True), MultinomialNB()),

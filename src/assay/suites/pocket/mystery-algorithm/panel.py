@@ -27,8 +27,8 @@ def graphs(side: str) -> Iterator[tuple[Values, int, Any]]:
     edges = dict(iter(pd.read_csv("data/edges.csv").groupby("graph")))
     for number, nodes in pd.read_csv(f"data/{side}.csv").groupby("graph"):
         weights = np.zeros((len(nodes), len(nodes)))
-        for row in edges[number].itertuples():
-            weights[row.node, row.other] = weights[row.other, row.node] = row.weight
+        for first, second, weight in edges[number][["node", "other", "weight"]].to_numpy():
+            weights[int(first), int(second)] = weights[int(second), int(first)] = weight
         yield weights, int(nodes["source"].argmax()), nodes.get("pointer")
 
 
@@ -103,7 +103,13 @@ def learned_from_paths() -> Rule:
 
 def learned_from_long_paths() -> Rule:
     def features(weights: Values, source: int) -> tuple[Values, ...]:
-        return (weights, *local(weights), distance(weights, source), reach(weights, source, 3), reach(weights, source, 40))
+        return (
+            weights,
+            *local(weights),
+            distance(weights, source),
+            reach(weights, source, 3),
+            reach(weights, source, 40),
+        )
 
     return learn(features)
 
@@ -159,7 +165,9 @@ def learn(features: Features) -> Rule:
 
 
 def describe(tables: tuple[Values, ...], rows: Any, columns: Any) -> Values:
-    return np.column_stack([table[rows, columns] for table in tables] + [table.T[rows, columns] for table in tables[1:]])
+    return np.column_stack(
+        [table[rows, columns] for table in tables] + [table.T[rows, columns] for table in tables[1:]]
+    )
 
 
 def local(weights: Values) -> tuple[Values, ...]:
@@ -186,7 +194,22 @@ def reach(weights: Values, source: int, rounds: int) -> Values:
 
 
 SOLUTIONS: list[Callable[[], Rule]] = [
-    zero, itself, the_source, weakest_neighbor, smallest_spanning_tree, shortest_path, random_neighbor, busiest_neighbor,
-    fewest_edges, strongest_neighbor, strongest_neighbor_or_source, learned_from_edges, learned_from_neighborhoods,
-    shortest_inverse_path, learned_from_paths, learned_from_long_paths, largest_spanning_tree, widest_path,
-]  # fmt: skip
+    zero,
+    itself,
+    the_source,
+    weakest_neighbor,
+    smallest_spanning_tree,
+    shortest_path,
+    random_neighbor,
+    busiest_neighbor,
+    fewest_edges,
+    strongest_neighbor,
+    strongest_neighbor_or_source,
+    learned_from_edges,
+    learned_from_neighborhoods,
+    shortest_inverse_path,
+    learned_from_paths,
+    learned_from_long_paths,
+    largest_spanning_tree,
+    widest_path,
+]

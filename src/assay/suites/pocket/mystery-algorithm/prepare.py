@@ -16,7 +16,8 @@ SEED = 20275
 def prepare(job: PrepareJob) -> None:
     """Draw connected graphs, larger ones for test, and write the algorithm's pointer of each node."""
     random = np.random.RandomState(SEED)
-    nodes, edges = [], []
+    nodes: list[tuple[int, ...]] = []
+    edges: list[tuple[int, int, int, str]] = []
     for graph in range(TRAIN_GRAPHS + TEST_GRAPHS):
         size = TRAIN_NODES if graph < TRAIN_GRAPHS else TEST_NODES
         weights = draw_graph(random, size)
@@ -24,7 +25,10 @@ def prepare(job: PrepareJob) -> None:
         pointers = find_pointers(weights, source)
         nodes += [(len(nodes) + node, graph, node, int(node == source), pointers[node]) for node in range(size)]
         rows, columns = np.nonzero(np.triu(weights))
-        edges += [(graph, int(row), int(column), f"{weights[row, column]:.4f}") for row, column in zip(rows, columns, strict=True)]
+        edges += [
+            (graph, int(row), int(column), f"{weights[row, column]:.4f}")
+            for row, column in zip(rows, columns, strict=True)
+        ]
     schema = ["node_id", "graph", "node", "source", "pointer"]
     table = pl.DataFrame(nodes, schema=schema, orient="row")
     write(pl.DataFrame(edges, schema=["graph", "node", "other", "weight"], orient="row"), job.public / "edges.csv")

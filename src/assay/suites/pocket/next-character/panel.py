@@ -163,7 +163,20 @@ def complete_words(text: str, contexts: list[str]) -> Values:
 
 
 SOLUTIONS: list[Solution] = [
-    uniform, letters_only, frequencies, after_one, after_two_of_a_little, after_two, after_three, interpolated_three,
-    interpolated_four, interpolated_seven, interpolated_five, discounted_five, discounted_nine, discounted_seven,
-    mixture_of_orders, characters_and_words,
-]  # fmt: skip
+    uniform,
+    letters_only,
+    frequencies,
+    after_one,
+    after_two_of_a_little,
+    after_two,
+    after_three,
+    interpolated_three,
+    interpolated_four,
+    interpolated_seven,
+    interpolated_five,
+    discounted_five,
+    discounted_nine,
+    discounted_seven,
+    mixture_of_orders,
+    characters_and_words,
+]

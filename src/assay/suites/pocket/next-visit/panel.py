@@ -44,7 +44,7 @@ def signs(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Values:
 
 
 def all_but_bilirubin(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Values:
-    columns = [name for name in features(x) if "ilir" not in name]
+    columns = [name for name in map(str, features(x)) if "ilir" not in name]
     return fit(RandomForestRegressor(200, min_samples_leaf=5, random_state=SEED), x, y, unseen, columns)
 
 
@@ -54,11 +54,11 @@ def previous_value(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Values:
 
 
 def neighbors(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Values:
-    return fit(make_pipeline(StandardScaler(), KNeighborsRegressor(15)), x, y, unseen, list(features(x)))
+    return fit(make_pipeline(StandardScaler(), KNeighborsRegressor(15)), x, y, unseen, list(map(str, features(x))))
 
 
 def tree(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Values:
-    return fit(DecisionTreeRegressor(min_samples_leaf=20, random_state=SEED), x, y, unseen, list(features(x)))
+    return fit(DecisionTreeRegressor(min_samples_leaf=20, random_state=SEED), x, y, unseen, list(map(str, features(x))))
 
 
 def present_value(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Values:
@@ -75,7 +75,7 @@ def present_and_previous(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Va
 
 def ridge(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Values:
     model = make_pipeline(StandardScaler(), RidgeCV(np.logspace(-1, 4, 20)))
-    return fit(model, x, y, unseen, list(features(x)))
+    return fit(model, x, y, unseen, list(map(str, features(x))))
 
 
 def forest(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Values:
@@ -87,7 +87,9 @@ def change_by_boosting(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Valu
 
 
 def change_by_extra_trees(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Values:
-    return predict_change(ExtraTreesRegressor(600, min_samples_leaf=4, max_features=0.5, random_state=SEED), x, y, unseen)
+    return predict_change(
+        ExtraTreesRegressor(600, min_samples_leaf=4, max_features=0.5, random_state=SEED), x, y, unseen
+    )
 
 
 def blend(x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Values:
@@ -105,11 +107,9 @@ def boosting() -> LGBMRegressor:
 
 def fit(model: Any, x: pd.DataFrame, y: Values, unseen: pd.DataFrame, columns: list[str] | None = None) -> Values:
     inputs, others = features(x), features(unseen)
-    columns = columns or list(inputs)
+    columns = columns or list(map(str, inputs))
     middle = inputs.median()
-    return np.asarray(
-        model.fit(inputs[columns].fillna(middle), y).predict(others[columns].fillna(middle)), dtype=float
-    )
+    return np.asarray(model.fit(inputs[columns].fillna(middle), y).predict(others[columns].fillna(middle)), dtype=float)
 
 
 def predict_change(model: Any, x: pd.DataFrame, y: Values, unseen: pd.DataFrame) -> Values:
@@ -130,6 +130,20 @@ def features(table: pd.DataFrame) -> pd.DataFrame:
 
 
 SOLUTIONS: list[Solution] = [
-    mean, age, albumin, signs, all_but_bilirubin, previous_value, neighbors, tree, present_value,
-    line_through_present_value, present_and_previous, ridge, forest, change_by_boosting, change_by_extra_trees, blend,
-]  # fmt: skip
+    mean,
+    age,
+    albumin,
+    signs,
+    all_but_bilirubin,
+    previous_value,
+    neighbors,
+    tree,
+    present_value,
+    line_through_present_value,
+    present_and_previous,
+    ridge,
+    forest,
+    change_by_boosting,
+    change_by_extra_trees,
+    blend,
+]

@@ -1,5 +1,7 @@
 """Next visit: pairs of a visit and the one after it, split by patient."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -42,10 +44,10 @@ def prepare(job: PrepareJob) -> None:
     write(earlier.select("row_id", pl.exclude("row_id", "patient")).sort("row_id", "year"), job.public / "history.csv")
 
 
-def make_visit(visit: "pd.Series[object]") -> dict[str, object]:
+def make_visit(visit: "pd.Series[Any]") -> dict[str, object]:
     """Return the date of a visit, in years since the first, and what was measured."""
     values = {name: visit[name] for name in ["year", *LABS, *SIGNS]}
-    return {name: None if pd.isna(value) else value for name, value in values.items()}  # type: ignore[call-overload]
+    return {name: None if pd.isna(value) else value for name, value in values.items()}
 
 
 def make_pair(own: pd.DataFrame, number: int) -> dict[str, object]:

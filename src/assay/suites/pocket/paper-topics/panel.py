@@ -55,7 +55,9 @@ def first_topic(graph: Graph) -> Labels:
 
 
 def number_of_citations(graph: Graph) -> Labels:
-    return graph.classify(RandomForestClassifier(50, random_state=SEED), np.asarray(graph.links.sum(axis=1)).reshape(-1, 1))
+    return graph.classify(
+        RandomForestClassifier(50, random_state=SEED), np.asarray(graph.links.sum(axis=1)).reshape(-1, 1)
+    )
 
 
 def neighbors_by_words(graph: Graph) -> Labels:
@@ -161,8 +163,20 @@ def smooth(graph: Graph, shares: Any) -> Labels:
 
 
 SOLUTIONS: list[Solution] = [
-    first_topic, number_of_citations, neighbors_by_words, forest_on_words, logistic_regression_on_words,
-    naive_bayes_on_words, topics_of_citations, vote_of_cited_papers, spread_of_labels, words_of_cited_papers,
-    smoothed_naive_bayes, words_two_steps_away, weighted_words_two_steps_away, words_three_steps_away_and_smoothed,
-    means_of_depths, second_round,
-]  # fmt: skip
+    first_topic,
+    number_of_citations,
+    neighbors_by_words,
+    forest_on_words,
+    logistic_regression_on_words,
+    naive_bayes_on_words,
+    topics_of_citations,
+    vote_of_cited_papers,
+    spread_of_labels,
+    words_of_cited_papers,
+    smoothed_naive_bayes,
+    words_two_steps_away,
+    weighted_words_two_steps_away,
+    words_three_steps_away_and_smoothed,
+    means_of_depths,
+    second_round,
+]

@@ -22,14 +22,18 @@ def prepare(job: PrepareJob) -> None:
     order = np.argsort([numbers[paper] for paper in papers])
     labels = np.array([codes[line[-1]] for line in lines])[order]
     write(
-        pl.DataFrame({"paper": range(len(papers)), "words": [" ".join(map(str, np.flatnonzero(words[row]))) for row in order]}),
+        pl.DataFrame(
+            {"paper": range(len(papers)), "words": [" ".join(map(str, np.flatnonzero(words[row]))) for row in order]}
+        ),
         job.public / "papers.csv",
     )
     cited = [line.split() for line in (job.raw / "pgl/data/cora/cora.cites").read_text().splitlines()]
     pairs = {tuple(sorted((numbers[first], numbers[second]))) for first, second in cited if first != second}
     first, second = zip(*sorted(pairs), strict=True)
     write(pl.DataFrame({"paper": first, "other": second}), job.public / "citations.csv")
-    known = np.concatenate([random.permutation(np.flatnonzero(labels == topic))[:LABELED] for topic in range(len(topics))])
+    known = np.concatenate(
+        [random.permutation(np.flatnonzero(labels == topic))[:LABELED] for topic in range(len(topics))]
+    )
     known = np.sort(known)
     rest = np.setdiff1d(np.arange(len(papers)), known)
     train, test = (pl.DataFrame({"paper": side, "topic": labels[side]}) for side in (known, rest))

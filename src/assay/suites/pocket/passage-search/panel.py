@@ -96,7 +96,9 @@ def learned_ranking(train: pd.DataFrame, test: pd.DataFrame) -> Values:
         n_estimators=80, learning_rate=0.05, num_leaves=6, min_child_samples=40, n_jobs=1, random_state=SEED, verbose=-1
     )
     ranked = model.fit(inputs, labels, group=[20] * len(train)).predict(others)
-    return standardize(np.asarray(ranked, dtype=float).reshape(len(test), 20)) + standardize(learned_weights(train, test))
+    return standardize(np.asarray(ranked, dtype=float).reshape(len(test), 20)) + standardize(
+        learned_weights(train, test)
+    )
 
 
 def similarity(vectorizer: Any, train: pd.DataFrame, test: pd.DataFrame, topics: int = 0) -> Values:
@@ -133,6 +135,20 @@ def standardize(scores: Values) -> Values:
 
 
 SOLUTIONS: list[Solution] = [
-    as_listed, shuffled, length, common_words, counts, shared_words, function_words, topics, pairs, more_topics, rare_words,
-    words, characters, words_and_characters, learned_weights, learned_ranking,
-]  # fmt: skip
+    as_listed,
+    shuffled,
+    length,
+    common_words,
+    counts,
+    shared_words,
+    function_words,
+    topics,
+    pairs,
+    more_topics,
+    rare_words,
+    words,
+    characters,
+    words_and_characters,
+    learned_weights,
+    learned_ranking,
+]

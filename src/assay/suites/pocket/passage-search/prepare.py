@@ -23,10 +23,12 @@ def prepare(job: PrepareJob) -> None:
     random = np.random.RandomState(SEED)
     shuffled = random.permutation(np.unique(addresses))
     cut = len(shuffled) * TRAIN // (TRAIN + TEST)
-    tables = {}
+    tables: dict[str, pl.DataFrame] = {}
     for side, names, count in (("train", shuffled[:cut], TRAIN), ("test", shuffled[cut:], TEST)):
         own = np.isin(addresses, names)
-        queries, rankings, listed = [], [], []
+        queries: list[str] = []
+        rankings: list[str] = []
+        listed: list[list[str]] = []
         for query in random.permutation(np.flatnonzero(own)):
             same = np.flatnonzero((addresses == addresses[query]) & (np.abs(np.arange(len(texts)) - query) > 1))
             near = np.flatnonzero(own & (np.abs(years - years[query]) <= NEARBY) & (addresses != addresses[query]))

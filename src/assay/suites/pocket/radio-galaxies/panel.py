@@ -49,7 +49,9 @@ def pixels_and_line(x: Images, y: Labels, unseen: Images) -> Labels:
 
 
 def amount_of_light(x: Images, y: Labels, unseen: Images) -> Labels:
-    features = [np.column_stack([part.mean((1, 2)), part.max((1, 2)), (part > 0.1).mean((1, 2))]) for part in (x, unseen)]
+    features = [
+        np.column_stack([part.mean((1, 2)), part.max((1, 2)), (part > 0.1).mean((1, 2))]) for part in (x, unseen)
+    ]
     return RandomForestClassifier(200, min_samples_leaf=3, random_state=SEED).fit(features[0], y).predict(features[1])
 
 
@@ -63,11 +65,17 @@ def pixels_and_trees(x: Images, y: Labels, unseen: Images) -> Labels:
 
 def sorted_pixels(x: Images, y: Labels, unseen: Images) -> Labels:
     features = [np.sort(part.reshape(len(part), -1), axis=1)[:, -600::20] for part in (x, unseen)]
-    return ExtraTreesClassifier(400, class_weight="balanced", random_state=SEED).fit(features[0], y).predict(features[1])
+    return (
+        ExtraTreesClassifier(400, class_weight="balanced", random_state=SEED).fit(features[0], y).predict(features[1])
+    )
 
 
 def rings(x: Images, y: Labels, unseen: Images) -> Labels:
-    return ExtraTreesClassifier(400, class_weight="balanced", random_state=SEED).fit(profile(x), y).predict(profile(unseen))
+    return (
+        ExtraTreesClassifier(400, class_weight="balanced", random_state=SEED)
+        .fit(profile(x), y)
+        .predict(profile(unseen))
+    )
 
 
 def turned_components(x: Images, y: Labels, unseen: Images) -> Labels:
@@ -118,9 +126,7 @@ def aligned_shares(x: Images, y: Labels, unseen: Images) -> Any:
     features = [
         np.hstack([shape(part), profile(part), coarse(align(part)).reshape(len(part), -1)]) for part in (x, unseen)
     ]
-    model = ExtraTreesClassifier(
-        800, class_weight="balanced", min_samples_leaf=2, max_features=0.15, random_state=SEED
-    )
+    model = ExtraTreesClassifier(800, class_weight="balanced", min_samples_leaf=2, max_features=0.15, random_state=SEED)
     return model.fit(features[0], y).predict_proba(features[1])
 
 
@@ -128,16 +134,19 @@ def filter_scores(x: Images, y: Labels, unseen: Images) -> Any:
     """Ridge regression on the strongest responses to random patches, from turned images."""
     random = np.random.default_rng(SEED)
     more, labels = turn(x, y)
-    windows = np.lib.stride_tricks.sliding_window_view(coarse(more), (6, 6), axis=(1, 2)).reshape(-1, 36)
-    chosen = windows[random.integers(0, len(windows), 3000)]
+    windows = np.lib.stride_tricks.sliding_window_view(coarse(more), (6, 6), axis=(1, 2))
+    chosen = np.stack([windows[random.integers(len(more)), *random.integers(0, 20, 2)].ravel() for _ in range(3000)])
     chosen = chosen - chosen.mean(axis=1, keepdims=True)
     chosen = chosen[np.argsort(-np.linalg.norm(chosen, axis=1))[:400]]
     chosen /= np.linalg.norm(chosen, axis=1, keepdims=True)
 
-    def features(images: Images) -> Images:
+    def respond(images: Images) -> Images:
         patches = np.lib.stride_tricks.sliding_window_view(coarse(images), (6, 6), axis=(1, 2)).reshape(-1, 36)
         response = (patches @ chosen.T).reshape(len(images), -1, len(chosen))
         return np.hstack([response.max(axis=1), (response > 0.2).mean(axis=1)])
+
+    def features(images: Images) -> Images:
+        return np.vstack([respond(images[start : start + 200]) for start in range(0, len(images), 200)])
 
     model = make_pipeline(StandardScaler(), RidgeClassifierCV(np.logspace(2, 5, 7), class_weight="balanced"))
     return model.fit(features(more), labels).decision_function(features(unseen))
@@ -169,7 +178,7 @@ def align(x: Images) -> Images:
     turned = []
     for image in x:
         rows, columns = np.indices((50, 50)) - 24.5
-        weight = image**2 / (image**2).sum()
+        weight = (image**2 + 1e-6) / (image**2 + 1e-6).sum()
         covariance = np.cov(np.vstack([rows.ravel(), columns.ravel()]), aweights=weight.ravel())
         axis = np.linalg.eigh(covariance)[1][:, 1]
         straight = rotate(image, np.degrees(np.arctan2(axis[0], axis[1])), reshape=False, order=1)
@@ -180,13 +189,13 @@ def align(x: Images) -> Images:
 
 
 def shape(x: Images) -> Images:
-    """Return measurements that do not depend on the direction: moments, parts, and distances of the brightest points."""
+    """Return measurements that do not depend on the direction: moments, parts, distances of the brightest points."""
     table = []
     rows, columns = np.indices((50, 50)) - 24.5
     for image in x:
         smooth = gaussian_filter(image, 1)
         row: list[float] = [image.mean(), image.max(), (image > 0.1).mean(), (image > 0.3).mean(), (image > 0.6).mean()]
-        weight = smooth / smooth.sum()
+        weight = (smooth + 1e-6) / (smooth + 1e-6).sum()
         top, left = (weight * rows).sum(), (weight * columns).sum()
         covariance = np.cov(np.vstack([rows.ravel(), columns.ravel()]), aweights=weight.ravel())
         small, large = np.linalg.eigvalsh(covariance)
@@ -194,16 +203,33 @@ def shape(x: Images) -> Images:
         for level in (0.15, 0.3, 0.5):
             parts, count = label(smooth > level * smooth.max())
             sizes = np.sort(np.bincount(parts.ravel())[1:])[::-1]
-            row += [count, *(sizes[:2] if count > 1 else (sizes[0], 0))]
+            row += [count, *np.r_[sizes, 0, 0][:2]]
         peaks = [tuple(np.unravel_index(position, smooth.shape)) for position in np.argsort(-smooth.ravel())[:150]]
         spread = np.array(peaks, dtype=float)
-        row += [np.hypot(*(spread - spread.mean(axis=0)).T).max(), smooth[25, 25] / smooth.max(), smooth[20:30, 20:30].sum() / smooth.sum()]
+        row += [
+            np.hypot(*(spread - spread.mean(axis=0)).T).max(),
+            smooth[25, 25] / (smooth.max() + 1e-6),
+            weight[20:30, 20:30].sum(),
+        ]
         table.append(row)
     return np.array(table, dtype=float)
 
 
 SOLUTIONS: list[Solution] = [
-    most_common, pixels_and_neighbors, pixels_and_line, amount_of_light, components, sorted_pixels, pixels_and_trees,
-    rings, turned_components, turned_trees, aligned_trees, moments, boosted_moments, filters, moments_and_aligned_pixels,
+    most_common,
+    pixels_and_neighbors,
+    pixels_and_line,
+    amount_of_light,
+    components,
+    sorted_pixels,
+    pixels_and_trees,
+    rings,
+    turned_components,
+    turned_trees,
+    aligned_trees,
+    moments,
+    boosted_moments,
+    filters,
+    moments_and_aligned_pixels,
     blend,
-]  # fmt: skip
+]

@@ -102,7 +102,20 @@ def blend(normal: Values, unseen: Values) -> Values:
 
 
 SOLUTIONS: list[Solution] = [
-    constant, fourth_sensor, range_violations, sum_of_distances, largest_distance, isolation_forest, neighbors,
-    local_outlier_factor, one_class_machine, kernel_density, robust_covariance, covariance, principal_components, mixture,
-    density_ratio, blend,
-]  # fmt: skip
+    constant,
+    fourth_sensor,
+    range_violations,
+    sum_of_distances,
+    largest_distance,
+    isolation_forest,
+    neighbors,
+    local_outlier_factor,
+    one_class_machine,
+    kernel_density,
+    robust_covariance,
+    covariance,
+    principal_components,
+    mixture,
+    density_ratio,
+    blend,
+]

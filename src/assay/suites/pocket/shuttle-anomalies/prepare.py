@@ -20,7 +20,10 @@ def prepare(job: PrepareJob) -> None:
     content = gzip.decompress((job.raw / "river/datasets/shuttle.csv.gz").read_bytes())
     readings = pl.read_csv(content).unique(subset=SENSORS, keep="none", maintain_order=True)
     random = np.random.RandomState(SEED)
-    scales = {name: NOISE * (readings[name].quantile(0.9) or 0) - NOISE * (readings[name].quantile(0.1) or 0) for name in SENSORS}
+    scales = {
+        name: NOISE * (readings[name].quantile(0.9) or 0) - NOISE * (readings[name].quantile(0.1) or 0)
+        for name in SENSORS
+    }
     blurred = [
         (readings[name] + pl.Series(random.normal(0, 1 + scales[name], readings.height))).round(1) for name in SENSORS
     ]
@@ -29,4 +32,6 @@ def prepare(job: PrepareJob) -> None:
     test = take(readings, test_rows.test)
     train = take(readings, test_rows.train).filter(pl.col("anomaly") == 0).head(TRAIN)
     train, test = with_id(train, "reading", range(TRAIN)), with_id(test, "reading", range(TRAIN, TRAIN + TEST))
-    write_split(train.drop("anomaly"), test, id="reading", sample={"anomaly": 0}, public=job.public, private=job.private)
+    write_split(
+        train.drop("anomaly"), test, id="reading", sample={"anomaly": 0}, public=job.public, private=job.private
+    )

@@ -55,7 +55,7 @@ def neighbor(x: Values, y: Values, unseen: Values) -> Values:
 
 
 def coin(x: Values, y: Values, unseen: Values) -> Values:
-    return np.random.default_rng(SEED).random(len(unseen)) < 0.5
+    return np.random.default_rng(SEED).integers(0, 2, len(unseen)).astype(float)
 
 
 def always(x: Values, y: Values, unseen: Values) -> Values:
@@ -131,7 +131,20 @@ def best_threshold(model: Any, x: Values, y: Values, unseen: Values) -> Values:
 
 
 SOLUTIONS: list[Solution] = [
-    never, most_common, forest, logistic_regression, neighbor, coin, always, naive_bayes, balanced_logistic_regression,
-    neighbors_with_threshold, logistic_regression_with_threshold, boosting_with_threshold, forest_with_threshold,
-    extra_trees_with_threshold, machine_with_threshold, blend,
-]  # fmt: skip
+    never,
+    most_common,
+    forest,
+    logistic_regression,
+    neighbor,
+    coin,
+    always,
+    naive_bayes,
+    balanced_logistic_regression,
+    neighbors_with_threshold,
+    logistic_regression_with_threshold,
+    boosting_with_threshold,
+    forest_with_threshold,
+    extra_trees_with_threshold,
+    machine_with_threshold,
+    blend,
+]

@@ -3,7 +3,9 @@
 import numpy as np
 
 
-def decode(prompt: np.ndarray, steps: np.ndarray, embedding: np.ndarray, weights: np.ndarray, feed: np.ndarray) -> np.ndarray:
+def decode(
+    prompt: np.ndarray, steps: np.ndarray, embedding: np.ndarray, weights: np.ndarray, feed: np.ndarray
+) -> np.ndarray:
     """Return `steps` tokens that follow the prompt, each the most likely one after those before it."""
     tokens = list(prompt)
     for _ in range(int(steps)):

@@ -11,7 +11,9 @@ SEED = int(os.environ.get("SEED", "0"))
 
 def features(table: pd.DataFrame) -> np.ndarray:
     values = table.filter(regex="^d").to_numpy()
-    return np.column_stack([values.max(axis=1), values.min(axis=1), np.median(values, axis=1), (values > 0).mean(axis=1)])
+    return np.column_stack(
+        [values.max(axis=1), values.min(axis=1), np.median(values, axis=1), (values > 0).mean(axis=1)]
+    )
 
 
 train, test = pd.read_csv("data/train.csv"), pd.read_csv("data/test.csv")

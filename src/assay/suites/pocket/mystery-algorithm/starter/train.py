@@ -10,15 +10,15 @@ random = np.random.default_rng(SEED)
 
 edges, train, test = (pd.read_csv(f"data/{name}.csv") for name in ("edges", "train", "test"))
 both = pd.concat([edges, edges.rename(columns={"node": "other", "other": "node"})])
-neighbors = both.groupby(["graph", "node"])["other"].apply(list)
+neighbors = both.groupby(["graph", "node"])["other"].apply(list).to_dict()
 
 
 def predict(table: pd.DataFrame) -> list[int]:
-    sources = table[table["source"] == 1].set_index("graph")["node"]
+    sources = table[table["source"] == 1].set_index("graph")["node"].to_dict()
     pointers = []
-    for row in table.itertuples():
-        near = neighbors[row.graph, row.node]
-        pointers.append(sources[row.graph] if sources[row.graph] in near else int(random.choice(near)))
+    for graph, node in table[["graph", "node"]].to_numpy().tolist():
+        near = neighbors[graph, node]
+        pointers.append(sources[graph] if sources[graph] in near else int(random.choice(near)))
     return pointers
 
 
