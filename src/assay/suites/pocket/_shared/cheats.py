@@ -49,9 +49,9 @@ def look_up(train: pd.DataFrame, target: pd.Series, test: pd.DataFrame) -> np.nd
     features = [name for name in test if name in train and name != FACTS["id"]]
     if not features:
         return constant(train, target, test)
-    known = dict(zip(train[features].astype(str).agg("|".join, axis=1), target, strict=True))
+    known = dict(zip(map(tuple, train[features].fillna("").to_numpy().tolist()), target, strict=True))
     fallback = constant(train, target, test)[0]
-    return np.array([known.get(row, fallback) for row in test[features].astype(str).agg("|".join, axis=1)])
+    return np.array([known.get(tuple(row), fallback) for row in test[features].fillna("").to_numpy().tolist()])
 
 
 def by_files(train: pd.DataFrame, target: pd.Series, test: pd.DataFrame) -> np.ndarray:

@@ -43,7 +43,7 @@ def most_common(x: Values, y: Values, unseen: Values) -> Values:
 
 
 def forest(x: Values, y: Values, unseen: Values) -> Values:
-    return RandomForestClassifier(100, random_state=SEED).fit(x, y).predict(unseen)
+    return RandomForestClassifier(50, random_state=SEED).fit(x, y).predict(unseen)
 
 
 def logistic_regression(x: Values, y: Values, unseen: Values) -> Values:
@@ -84,12 +84,12 @@ def boosting_with_threshold(x: Values, y: Values, unseen: Values) -> Values:
 
 
 def forest_with_threshold(x: Values, y: Values, unseen: Values) -> Values:
-    model = RandomForestClassifier(150, min_samples_leaf=2, max_features=0.15, random_state=SEED)
+    model = RandomForestClassifier(80, min_samples_leaf=2, max_features=0.1, random_state=SEED)
     return best_threshold(model, x, y, unseen)
 
 
 def extra_trees_with_threshold(x: Values, y: Values, unseen: Values) -> Values:
-    return best_threshold(ExtraTreesClassifier(200, min_samples_leaf=2, random_state=SEED), x, y, unseen)
+    return best_threshold(ExtraTreesClassifier(120, min_samples_leaf=2, random_state=SEED), x, y, unseen)
 
 
 def machine_with_threshold(x: Values, y: Values, unseen: Values) -> Values:
@@ -99,7 +99,7 @@ def machine_with_threshold(x: Values, y: Values, unseen: Values) -> Values:
 def blend(x: Values, y: Values, unseen: Values) -> Values:
     class Mean:
         def fit(self, x: Any, y: Any) -> "Mean":
-            trees = ExtraTreesClassifier(200, min_samples_leaf=2, random_state=SEED)
+            trees = ExtraTreesClassifier(120, min_samples_leaf=2, random_state=SEED)
             self.models = [model.fit(x, y) for model in (trees, machine())]
             return self
 
