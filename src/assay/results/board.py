@@ -106,7 +106,7 @@ class BoardFolder:
         *,
         expected: str | None = None,
         key: Path | None = None,
-        sandbox: SandboxName = "bubblewrap",
+        sandbox: SandboxName = "auto",
         allow_unverified: bool = False,
         progress: Progress | None = None,
     ) -> BoardEntry:

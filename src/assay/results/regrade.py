@@ -39,7 +39,7 @@ _NOT_RECOMPUTED = ("created_at", "submission_path", "format", "score", "toleranc
 
 
 def compare_trial(
-    folder: TrialFolder, known: Registry, home: Home, *, sandbox: SandboxName = "bubblewrap", regrade: bool = True
+    folder: TrialFolder, known: Registry, home: Home, *, sandbox: SandboxName = "auto", regrade: bool = True
 ) -> Iterator[RecordFinding]:
     """Yield what does not match this machine; what cannot be compared here is a remark."""
     name, file = folder.path.name, folder.file

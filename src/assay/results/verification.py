@@ -25,7 +25,7 @@ def verify_run(
     *,
     expected: str | None = None,
     key: Path | None = None,
-    sandbox: SandboxName = "bubblewrap",
+    sandbox: SandboxName = "auto",
     regrade: bool = True,
     progress: Progress | None = None,
 ) -> list[RecordFinding]:
