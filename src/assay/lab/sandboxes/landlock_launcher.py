@@ -176,8 +176,8 @@ def _make_ruleset(rules: dict[str, list[str]]) -> int:
 def _set_limits(settings: dict[str, Any]) -> None:
     limits = {getattr(resource, f"RLIMIT_{name}"): value for name, value in settings["limits"].items()}
     if not settings["owner"]:
-        # The kernel counts all processes of the user, so those that run already come on top.
-        limits[resource.RLIMIT_NPROC] += _count_threads(os.getuid())
+        # The kernel counts all processes of the user, so those that run already come on top, but for this one.
+        limits[resource.RLIMIT_NPROC] += _count_threads(os.getuid()) - 1
     limits[MARK_RLIMIT] = settings["mark"]
     for limit, value in limits.items():
         hard = resource.getrlimit(limit)[1]
