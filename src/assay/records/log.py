@@ -18,7 +18,16 @@ from pydantic import ValidationError
 
 from assay.core.disk import atomic_write
 from assay.core.errors import AssayError, RecordError
-from assay.core.untrusted import MAX_LINE, MAX_LOG, open_plain, parse_json, read_lines, read_plain, refuse_links
+from assay.core.untrusted import (
+    MAX_LINE,
+    MAX_LOG,
+    check_values,
+    open_plain,
+    parse_json,
+    read_lines,
+    read_plain,
+    refuse_links,
+)
 from assay.records.events import EVENT_ADAPTER, Event, EventBase
 
 MAX_SIZE = 10**9
@@ -171,7 +180,7 @@ def read_events_backwards(path: Path) -> Iterator[Event]:
     A line that is just being written is ignored; the chain is not checked.
     """
     for line in _lines_backwards(path):
-        event = _parse(line)
+        event = _parse(line, path)
         if event is None:
             raise RecordError(f"{path}: a line is not an event of a format that this version reads")
         yield event
@@ -198,7 +207,8 @@ def _no_check() -> None:
     """For a log that only one process knows of."""
 
 
-def _parse(line: bytes) -> Event | None:
+def _parse(line: bytes, name: object) -> Event | None:
+    check_values(line, name)
     try:
         return EVENT_ADAPTER.validate_json(line)
     except ValidationError:
@@ -206,7 +216,7 @@ def _parse(line: bytes) -> Event | None:
 
 
 def _parse_at(path: Path, number: int, line: bytes) -> Event:
-    event = _parse(line)
+    event = _parse(line, f"{path}, line {number + 1}")
     if event is None:
         raise RecordError(f"{path}, line {number + 1}: not an event of a format that this version reads")
     if event.number != number:
