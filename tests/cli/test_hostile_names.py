@@ -84,7 +84,8 @@ def test_a_damaged_run_does_not_keep_others_from_being_shown(tiny, tmp_path: Pat
     monkeypatch.chdir(tmp_path)
     done = tiny.call("run", "tiny", "--agent", "starter", "--seeds", "1", "--out", "good")
     assert done.returncode == 0, done.stderr
-    for name, content in {"text": "not JSON", "list": "[]", "many": "[" + "[]," * 3_000_000 + "[]]", "none": ""}.items():
+    many = "[" + "[]," * 3_000_000 + "[]]"
+    for name, content in {"text": "not JSON", "list": "[]", "many": many, "none": ""}.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "run.json").write_text(content)
     for command in (["status"], ["report"], ["plan", "tiny", "--agent", "starter"]):

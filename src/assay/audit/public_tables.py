@@ -19,7 +19,7 @@ from assay.core.errors import RecordError
 from assay.core.untrusted import MAX_LOG, list_plain_files, open_plain, parse_json, read_json
 
 MAX_ROWS = 5_000_000
-MAX_COLUMNS = 5_000
+MAX_COLUMNS = 2_000
 MAX_JSON = 200 * 10**6
 CHUNK_CELLS = 1_000_000
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}

@@ -16,7 +16,7 @@ from typing import TypeVar, cast
 
 from pydantic import ValidationError
 
-from assay.core.disk import atomic_write
+from assay.core.disk import atomic_write, open_private
 from assay.core.errors import AssayError, RecordError
 from assay.core.untrusted import (
     MAX_LINE,
@@ -75,7 +75,7 @@ class EventLog:
         refuse_links(path)
         if detached and path.exists():
             atomic_write(path, read_plain(path, MAX_LOG), check=self._check)
-        self._file = path.open("ab", buffering=0)
+        self._file = open(path, "ab", buffering=0, opener=open_private)  # noqa: SIM115 - paths have no opener
         try:
             # Check only after opening: a writer whose lease is valid now has not opened a later writer's copy.
             self._check()

@@ -17,7 +17,7 @@ import anyio
 from assay.agents import Agent, Workbench, find_agent
 from assay.agents.recorder import Recorder
 from assay.core.disk import hash_file
-from assay.core.errors import AssayError, LabError, ModelError, RecordError, RequestRejected
+from assay.core.errors import PROVIDER_ERRORS, AssayError, LabError, ModelError, RecordError, RequestRejected
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
@@ -214,6 +214,7 @@ class Trial:
             description = description_of(file, task)
             await write_starting_files(lab, task, description)
             models = await stack.enter_async_context(open_models(file)) if file.models else None
+            failure = _last_event(log, InfrastructureFailed)
             bench = Workbench(
                 task.model_copy(update={"resources": file.resources}),
                 lab,
@@ -222,6 +223,7 @@ class Trial:
                 check_format=partial(find_format_problem, task=task, home=self.home, file=file),
                 models=models,
                 description=description,
+                provider_failed=failure is not None and failure.error_type in PROVIDER_ERRORS,
             )
             crash = await _let_agent_work(agent, bench, log)
             self.lease.check()

@@ -96,6 +96,8 @@ class JudgeVerdict:
     unsupported: int
     unreadable: int
 
+_EVENT_MARK = re.compile(r"\[(?=\s*event\b)", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class Judgements:
@@ -137,7 +139,7 @@ async def judge_trials(trials: Sequence[TrialFolder], models: Models, done: Call
 def render_log(events: Sequence[Event]) -> str:
     """Return a log as text, with the number of each event; grades are excluded, because the agent did not see them."""
     seen = (event for event in events if event.kind != "graded")
-    return "\n".join(f"[event {event.number}] {event.kind}: {_describe(event)}" for event in seen)
+    return "\n".join(f"[event {event.number}] {event.kind}: {_defuse(_describe(event))}" for event in seen)
 
 
 def read_answer(reply: Message) -> tuple[bool, list[str]] | None:
@@ -205,7 +207,12 @@ def _describe(event: Event) -> str:
 
 def _render_code(events: Sequence[Event], trial: TrialFolder) -> str:
     codes = read_code(events, ContentStore(trial.snapshots))
-    return "\n".join(f"[event {code.event}] {code.text}" for code in codes)
+    return "\n".join(f"[event {code.event}] {_defuse(code.text)}" for code in codes)
+
+
+def _defuse(text: str) -> str:
+    """Return text from a log in which nothing looks like the beginning of another event."""
+    return _EVENT_MARK.sub("(", text)
 
 
 def _split(text: str) -> Iterator[str]:
