@@ -97,7 +97,8 @@ def _data_suffix(path: Path) -> str:
 
 def _read_delimited(path: Path, separator: str, cells: int) -> Iterator[pd.DataFrame]:
     options: dict[str, Any] = {"sep": separator, "dtype": str, "keep_default_na": False}
-    width = len(pd.read_csv(path, nrows=0, **options).columns)
+    # As a row, because an empty table of many columns takes long to make.
+    width = len(pd.read_csv(path, nrows=1, header=None, **options).columns)
     # The last column is often the target.
     columns = [*range(width)] if width <= MAX_COLUMNS else [*range(MAX_COLUMNS - 1), width - 1]
     rows = max(1000, cells // max(len(columns), 1))

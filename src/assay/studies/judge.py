@@ -96,6 +96,7 @@ class JudgeVerdict:
     unsupported: int
     unreadable: int
 
+
 _EVENT_MARK = re.compile(r"\[(?=\s*event\b)", re.IGNORECASE)
 
 
