@@ -383,7 +383,7 @@ async def test_concurrent_calls_wait_while_the_budget_cannot_pay_for_all_of_them
 def test_calls_that_wait_at_the_same_time_wait_once():
     now = 0.0
     clock = Clock(Budget(time=600, steps=50, working=30), lambda: now)
-    for now, waited, since, total in [
+    for moment, waited, since, total in [
         (40.0, 35.0, 40.0, 35.0),  # from 0 to 35
         (40.0, 35.0, 40.0, 35.0),  # the same
         (42.0, 30.0, 32.0, 40.0),  # from 10 to 40
@@ -391,6 +391,7 @@ def test_calls_that_wait_at_the_same_time_wait_once():
         (60.0, 2.0, 15.0, 47.0),  # from 45 to 47, before the last
         (60.0, 60.0, 60.0, 60.0),  # all of it
     ]:
+        now = moment
         clock.count(tokens=0, cost=0.0, waited=waited, since=since)
         assert clock.waited == total
     assert clock.elapsed == 60.0
