@@ -1,5 +1,6 @@
 """`assay run` with the research agent and its ablations."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -37,3 +38,14 @@ def test_assay_run_with_each_agent_solves_the_tiny_task(tiny, tmp_path, agent):
     assert trial.grade is not None and trial.grade.score == 1.0
     assert trial.grade.sealed is True
     assert trial.state.steps == 7
+
+
+@pytest.mark.parametrize(("agent", "steps"), [("research,rules=published", 14), ("research", 10)])
+def test_repetition_ends_a_run_under_the_default_rules_only(tiny, tmp_path, agent, steps):
+    replies = tmp_path / "replies.json"
+    listing = "Reflection: -\nResearch Plan and Status: -\nFact Check: -\nThought: -\nAction: List Files\n"
+    replies.write_text(json.dumps([f'{listing}Action Input: {{"dir_path": "."}}'] * 15))
+    words = ["run", "tiny", "--agent", agent, "--model", f"scripted/{replies}", "--steps", "14", "--seeds", "1"]
+    done = tiny(*words, "--out", tmp_path / "run", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert only_trial(tmp_path / "run").state.steps == steps
