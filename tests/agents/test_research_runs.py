@@ -49,3 +49,16 @@ def test_repetition_ends_a_run_under_the_default_rules_only(tiny, tmp_path, agen
     done = tiny(*words, "--out", tmp_path / "run", "--quiet")
     assert done.returncode == 0, done.stderr
     assert only_trial(tmp_path / "run").state.steps == steps
+
+
+@pytest.mark.parametrize(("stop", "cause"), [("length", "infrastructure"), ("stop", "agent")])
+def test_replies_without_content_are_the_agents_failure_only_if_they_are_complete(tiny, tmp_path, stop, cause):
+    replies = tmp_path / "replies.json"
+    empty = {"text": "", "reasoning": "Hm.", "stop": stop}
+    replies.write_text(json.dumps([empty] * 9))
+    words = ["run", "tiny", "--agent", "research", "--model", f"scripted/{replies}", "--seeds", "1", "--attempts", "1"]
+    tiny(*words, "--out", tmp_path / "run", "--quiet")
+    state = only_trial(tmp_path / "run").state
+    assert (state.status, state.cause) == ("failed", cause)
+    if stop == "length":
+        assert "reached its output limit before it wrote anything, 3 times in a row" in state.reason

@@ -28,7 +28,6 @@ from assay.studies.violations import (
 )
 
 
-
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"

@@ -75,6 +75,7 @@ def _judge(trials: Sequence[TrialFolder], settings: ViolationSettings) -> Judgem
     async def ask() -> Judgements:
         with stage("asking the judge", len(trials)) as advance:
             async with Models({MAIN: settings.judge or ""}, chosen, prices=Prices()) as models:
+                models.check_servers()
                 models.check()
                 return await judge_trials(trials, models, lambda: advance(1))
 
