@@ -21,10 +21,11 @@ from assay.grading.metrics import DependsOn, MetricFunction, evaluate
 from assay.grading.result import TestNoise
 from assay.tasks import Task
 
-BLOCKS = 32
 _MIN_BLOCKS = 8
 _MIN_UNITS = 128
-_MAX_ROWS = 8192
+_MAX_BLOCKS = 40  # the error has itself an error of 1 / √78, 11%
+_MAX_ROWS = 4096
+_MAX_SLOW_BLOCKS = 16
 _MAX_SLOW_ROWS = 256
 _ROUNDING = 1e-9
 _FAST: tuple[DependsOn, ...] = ("values", "probabilities", "order", "labels")
@@ -61,7 +62,7 @@ def measure_noise(task: Task, function: MetricFunction, rows: ScoredRows) -> Tes
     fast = function.depends_on in _FAST
     sample, scale = _sample_rows(rows.units, len(rows.truth), _MAX_ROWS if fast else _MAX_SLOW_ROWS, _seed(task))
     sampled = rows if len(sample) == len(rows.truth) else rows.take(sample)
-    blocks = _divide(sampled.units, len(sample), _seed(task))
+    blocks = _divide(sampled.units, len(sample), _MAX_BLOCKS if fast else _MAX_SLOW_BLOCKS, _seed(task))
     if len(blocks) < _MIN_BLOCKS:
         return TestNoise(rows=len(sample), why=f"the test set has only {len(blocks)} independent parts")
     try:
@@ -96,13 +97,13 @@ def _sample_rows(units: NDArray[Any] | None, count: int, limit: int, seed: int) 
     return kept[:: max(1, len(kept) // limit)], math.sqrt(size / len(names))
 
 
-def _divide(units: NDArray[Any] | None, count: int, seed: int) -> list[Indexes]:
+def _divide(units: NDArray[Any] | None, count: int, limit: int, seed: int) -> list[Indexes]:
     """Return the rows of each block; rows of a unit are in the same block."""
     numbers = np.arange(count) if units is None else np.unique(units, return_inverse=True)[1]
     distinct = int(numbers.max()) + 1
     order = np.random.default_rng(seed + 1).permutation(distinct)
-    block = order[numbers] % min(BLOCKS, distinct)
-    return [np.flatnonzero(block == number) for number in range(min(BLOCKS, distinct))]
+    block = order[numbers] % min(limit, distinct)
+    return [np.flatnonzero(block == number) for number in range(min(limit, distinct))]
 
 
 def _score_without(function: MetricFunction, rows: ScoredRows, block: Indexes) -> float:
@@ -151,6 +152,19 @@ def difference_error(first: TestNoise | None, second: TestNoise | None) -> float
     if not first.key or first.key != second.key:
         return math.hypot(first.error, second.error)
     return combine_deviations([a - b for a, b in zip(first.deviations, second.deviations, strict=True)])
+
+
+def score_halves(score: float, noise: TestNoise | None) -> tuple[float, float]:
+    """Return the score on each half of the test rows, as far as its blocks tell; the score twice if they do not.
+
+    Both halves have the noise of as many rows, and it is independent: what was chosen by one half is scored fairly by
+    the other.
+    """
+    deviations = noise.deviations if noise else ()
+    if not deviations:
+        return score, score
+    first, second = (float(np.mean(deviations[half::2])) for half in (0, 1))
+    return score + (first - second) / 2, score + (second - first) / 2
 
 
 def _name_rows(sample: Indexes, blocks: Sequence[Indexes]) -> str:

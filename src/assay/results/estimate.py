@@ -14,7 +14,7 @@ from math import atan, cos, hypot, pi, sin, sqrt, tan
 from statistics import fmean, median, stdev
 
 from assay.core.values import Estimate, Rate
-from assay.grading.noise import BLOCKS, average_noise, difference_error
+from assay.grading.noise import average_noise, difference_error
 from assay.grading.result import TestNoise
 from assay.records.state import Cause
 from assay.results.frame import Direction, RuleSet, TrialRow, group_by
@@ -304,7 +304,8 @@ def _is_better(first: Summary, other: Summary) -> bool:
     widths = [interval_half_width(score) for score in (first.score, other.score)]
     if None in widths:
         return False
-    rows = t_quantile(BLOCKS - 1, 0.95) * (difference_error(first.noise, other.noise) or 0.0)
+    blocks = len(first.noise.deviations) if first.noise else 0
+    rows = t_quantile(max(blocks - 1, 1), 0.95) * (difference_error(first.noise, other.noise) or 0.0)
     return abs(first.score.mean - other.score.mean) > hypot(sum(width for width in widths if width is not None), rows)
 
 
