@@ -53,6 +53,7 @@ from assay.tasks import Task
 if TYPE_CHECKING:
     from assay.models import Message, Models, Reply, Sampling, Tool
 
+MAX_EMPTY_REPLIES = 3
 _FULL = "there is no space left in the workspace for {path!r}"
 _REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{path!r} is too long a name"}
 
@@ -90,6 +91,7 @@ class Workbench:
         self._provider_check = ProviderCheck(suspect=provider_failed)
         self._session: PythonSession | None = None
         self._session_open = False
+        self._asked = False
 
     @property
     def clock(self) -> Clock:
@@ -233,7 +235,8 @@ class Workbench:
         """Ask the model of a role; its reply is logged before anything is done with it.
 
         That a prompt is too long is logged too. That a model is unavailable is not, so that a trial that ends because
-        of it asks again when it is resumed; an agent that continues without the reply passes `record_failures`.
+        of it asks again when it is resumed; an agent that continues without the reply passes `record_failures`. A reply
+        that reached the output limit of the plan before it had any content is asked for again.
         """
         if self._models is None:
             raise UsageError("this agent needs a model; pass --model PROVIDER/MODEL")
@@ -242,6 +245,7 @@ class Workbench:
 
         async def perform() -> ModelResult:
             async with self._model_budget.reserve(models, role, messages, tools, sampling):
+                self._asked = True
                 try:
                     reply = await self._provider_check.ask(
                         models,
@@ -260,17 +264,36 @@ class Workbench:
                 )
                 return ModelResult(reply=reply)
 
-        result = await self._recorder.ask_model(
-            role, messages, tools, perform, tool_choice=tool_choice, sampling=sampling, lane=lane
+        own_limit = sampling is not None and sampling.max_tokens is not None
+        for _ in range(MAX_EMPTY_REPLIES):
+            result = await self._recorder.ask_model(
+                role, messages, tools, perform, tool_choice=tool_choice, sampling=sampling, lane=lane
+            )
+            if result.reply is None:
+                message = result.message or ""
+                if result.failure == "rejected":
+                    raise RequestRejected(message, models.name(role))
+                raise PromptTooLong(message) if result.failure == "prompt_too_long" else ModelError(message)
+            self._remember(models, result.reply)
+            self._model_budget.learn(models, role, messages, tools, result.reply.usage)
+            if own_limit or not result.reply.cut_off_before_content:
+                return result.reply
+        raise ModelError(
+            f"{models.name(role)} reached its output limit before it wrote anything, {MAX_EMPTY_REPLIES} times in a "
+            "row; raise max_tokens or reasoning_room, or lower reasoning_effort"
         )
-        if result.reply is None:
-            message = result.message or ""
-            if result.failure == "rejected":
-                raise RequestRejected(message, models.name(role))
-            raise PromptTooLong(message) if result.failure == "prompt_too_long" else ModelError(message)
-        self._remember(models, result.reply)
-        self._model_budget.learn(models, role, messages, tools, result.reply.usage)
-        return result.reply
+
+    async def find_model_trouble(self) -> str | None:
+        """Return why a model, not the agent, is to blame if the time is over now; None if it is the agent."""
+        models = self._models
+        trouble = models and models.trouble
+        if self._asked and not trouble and not self.models_that_replied:
+            trouble = "no model replied in the time of the trial"
+        if models is None or trouble is None:
+            return None
+        # Models that answer a test prompt are not down: what the agent sent takes too long.
+        answers = [await models.answers(role) for role in sorted(models.roles)]
+        return None if all(answers) else trouble
 
     async def ask_human(self, question: str) -> str | None:
         """Ask the person at the terminal and wait for the answer; None if there is no terminal."""
