@@ -286,7 +286,7 @@ class Workbench:
     async def find_model_trouble(self) -> str | None:
         """Return why a model, not the agent, is to blame if the time is over now; None if it is the agent."""
         models = self._models
-        trouble = models and models.trouble
+        trouble = models.trouble if models else None
         if self._asked and not trouble and not self.models_that_replied:
             trouble = "no model replied in the time of the trial"
         if models is None or trouble is None:
