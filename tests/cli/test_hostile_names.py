@@ -1,4 +1,4 @@
-"""Names of folders and damaged records of a stranger neither run commands nor stop others from being shown."""
+"""Names of folders and damaged records of a stranger neither run commands nor stop others from being screen."""
 
 import os
 import pty
@@ -43,12 +43,12 @@ class Bash:
         self._steps += 1
         # Bash handles keys in order: a line is completed before the return key after it is looked at.
         os.write(self._screen, keys.encode() + f"echo ST''EP {self._steps}\r".encode())
-        shown = ""
-        while f"STEP {self._steps}\r" not in shown:
+        screen = ""
+        while f"STEP {self._steps}\r" not in screen:
             ready, _, _ = select.select([self._screen], [], [], 120)
-            assert ready, shown
-            shown += os.read(self._screen, 65_536).decode(errors="replace")
-        return shown
+            assert ready, screen
+            screen += os.read(self._screen, 65_536).decode(errors="replace")
+        return screen
 
     def close(self) -> None:
         os.close(self._screen)
@@ -66,18 +66,18 @@ def bash() -> Iterator[Bash]:
 def test_completing_a_run_does_not_run_its_name(bash: Bash, tmp_path: Path, name: str):
     (tmp_path / name).mkdir()
     (tmp_path / name / "run.json").write_text("{}")
-    shown = bash.type(f"cd {tmp_path}\rassay status z\t\r")
-    assert not (tmp_path / "PWNED").exists(), shown
+    screen = bash.type(f"cd {tmp_path}\rassay status z\t\r")
+    assert not (tmp_path / "PWNED").exists(), screen
     assert {path.name for path in tmp_path.iterdir()} == {name}
     if "\n" not in name:  # such names are not completed
-        assert f"{name}/run.json: " in shown, shown
+        assert f"{name}/run.json: " in screen, screen
 
 
 def test_a_run_whose_name_looks_like_an_option_is_completed_as_a_path(bash: Bash, tmp_path: Path):
     (tmp_path / "--json").mkdir()
     (tmp_path / "--json/run.json").write_text("{}")
-    shown = bash.type(f"cd {tmp_path}\rassay status ./\t\r")
-    assert "error: --json/run.json: " in shown, shown
+    screen = bash.type(f"cd {tmp_path}\rassay status ./\t\r")
+    assert "error: --json/run.json: " in screen, screen
 
 
 def test_a_damaged_run_does_not_keep_others_from_being_shown(tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
