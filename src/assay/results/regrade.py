@@ -20,6 +20,7 @@ from assay.lab.machine_load import describe_load, read_load
 from assay.models.weights import LOCAL, hash_weights
 from assay.records import TrialFile, TrialFolder
 from assay.records.verify import RecordFinding
+from assay.results.attribution import check_attribution
 from assay.runs.hashes import (
     hash_of_agent,
     hash_of_code,
@@ -46,18 +47,19 @@ def compare_trial(
     try:
         task = known.recorded_task(file.task).in_edition(file.edition)
     except UsageError as error:
-        yield RecordFinding(name, "task", f"not compared or regraded: {error}", "remark")
+        yield RecordFinding(name, "task", f"not compared or regraded: {error}", "unverified")
         return
     yield from _check_hashes(name, file, task, home)
+    yield from check_attribution(folder, file, task)
     if not regrade or folder.grade is None:
         return
     if _has_other_secret(file, task, home):
         message = "not regraded: the hidden data of this task was drawn from another machine's secret seed"
-        yield RecordFinding(name, "grade", message, "remark")
+        yield RecordFinding(name, "grade", message, "unverified")
         return
     submission = folder.submission
     if submission and not submission.exists():
-        yield RecordFinding(name, "grade", "not regraded: the submission is not in the record", "remark")
+        yield RecordFinding(name, "grade", "not regraded: the submission is not in the record", "unverified")
         return
     yield from _regrade(folder, folder.grade, file, task, home, sandbox)
 
@@ -113,13 +115,13 @@ def _regrade(
         submission = folder.submission
         again = grade_submission(submission, data, home=home, sandbox=sandbox, isolated=True)
     except AssayError as error:
-        yield RecordFinding(name, "grade", f"not regraded: {error}", "remark")
+        yield RecordFinding(name, "grade", f"not regraded: {error}", "unverified")
         return
     if not scores_agree(grade, again):
         message = f"regraded, the score is {again.score}; recorded was {grade.score}"
         busy = describe_load(read_load())
         if busy and scores_agree(grade, again, min_tolerance=_MAX_TOLERANCE):
-            yield RecordFinding(name, "grade", f"not verified: {message}, but {busy}", "remark")
+            yield RecordFinding(name, "grade", f"not verified: {message}, but {busy}", "unverified")
         else:
             yield RecordFinding(name, "grade", message)
         return
