@@ -15,7 +15,9 @@ from forging import Events, change, forge
 
 from assay.records import RunFolder
 from assay.records.copies import Fingerprint, find_copied_entry
+from assay.records.keys import fingerprint, load_trusted_keys
 from assay.records.signature import run_digest, run_digest_if_intact
+from assay.records.verify import RecordFinding
 from assay.results.verification import Verification, verify_run
 from assay.runs.hashes import hash_of_agent
 from assay.tasks import Registry
@@ -491,13 +493,23 @@ def test_what_is_no_key_is_refused(finished, tmp_path, content):
         assert done.returncode == 2 and "key" in done.stderr
 
 
-def test_keys_are_those_of_openssh(finished, tmp_path):
-    import subprocess
+def test_keys_are_those_of_openssh():
+    # A key that `ssh-keygen -t ed25519` made, and its fingerprint as `ssh-keygen -l` shows it.
+    public = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJjiAxnjXyxOCM/Ns7WKw8AF2GeKDyOaTTpLnS50B5cz"
+    assert load_trusted_keys([f"{public} someone@somewhere"]) == {public}
+    assert fingerprint(public) == "SHA256:0qZA+ET1Bxmnmz0Jj0ZLFi7jNKUZ76qCZKt/JAsdUdU"
 
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "theirs"], check=True)
-    assert finished.assay("sign", finished.run.path, "--key", tmp_path / "theirs").returncode == 0
-    assert report(finished, "--trust", tmp_path / "theirs.pub", "--no-regrade")["digest"] == run_digest(finished.run)
-    shown = subprocess.run(["ssh-keygen", "-lf", tmp_path / "theirs.pub"], check=True, capture_output=True, text=True)
-    fingerprint = shown.stdout.split()[1]
-    remarks = [finding["message"] for finding in report(finished, "--no-regrade")["findings"]]
-    assert any(fingerprint in message for message in remarks)
+
+def test_the_grade_is_that_of_the_weakest_score():
+    everything = {"trials": 2, "submissions": 2, "removed": 0, "published": False, "witness": None}
+    both = frozenset({"a", "b"})
+    for rerun, grade in ((both, "reproduced"), (frozenset({"a"}), "consistent"), (frozenset(), "consistent")):
+        checked = Verification(digest="", findings=(), scored=both, regraded=both, rerun=rerun, **everything)
+        assert checked.grade == grade
+        assert any("not run again" in text for text in checked.not_established) is (grade == "consistent")
+    for level in ("error", "unverified"):
+        finding = RecordFinding("a", "grade", "it does not match", level)
+        doubtful = Verification(digest="", findings=(finding,), scored=both, regraded=both, rerun=both, **everything)
+        assert doubtful.grade is None
+    unseen = Verification(digest="", findings=(), scored=both, regraded=frozenset(), rerun=frozenset(), **everything)
+    assert unseen.grade is None and "2 scores: not recomputed here." in unseen.not_established
