@@ -22,9 +22,18 @@ _MAX_VALUE = 32
 
 
 class Settings(BaseModel):
-    """The settings of an agent are its fields: typed, validated, and part of a trial's identity."""
+    """The settings of an agent are its fields: typed, validated, and part of a trial's identity.
+
+    A trial records all of them, so none can depend on whether it was set: a default that depends on other settings is
+    None.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @property
+    def model_fields_set(self) -> set[str]:
+        """All fields, as when the settings of a trial are read from its record."""
+        return set(type(self).model_fields)
 
 
 @dataclass(frozen=True)
