@@ -374,8 +374,8 @@ def test_a_measured_speed_is_verified_only_by_a_precise_measurement_on_a_quiet_m
     assert said == verdict and bool(reason) is (verdict == "unclear")
 
 
-@pytest.mark.parametrize(("recorded", "found"), [(0.66668, False), (0.66670, True), (None, True)])
-def test_a_score_agrees_to_a_unit_of_its_last_digit(finished, recorded, found):
+@pytest.mark.parametrize(("recorded", "is_finding"), [(0.66668, False), (0.66670, True), (None, True)])
+def test_a_score_agrees_to_a_unit_of_its_last_digit(finished, recorded, is_finding):
     trial = finished.trials[0]
     change(trial.path / "grade.json", lambda grade: grade.update(score=recorded))
-    assert named(found_again(finished), trial, "grade", "the score is 0.66667") is found
+    assert named(found_again(finished), trial, "grade", "the score is 0.66667") is is_finding

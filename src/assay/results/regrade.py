@@ -161,10 +161,10 @@ def _noises_agree(then: TestNoise, now: TestNoise | None) -> bool:
 
 def _compare_scores(then: Grade, now: Grade) -> Verdict:
     if then.score is None or now.score is None:
-        same = then.score == now.score and then.not_finite == now.not_finite
+        equal = then.score == now.score and then.not_finite == now.not_finite
     else:
-        same = math.isclose(then.score, now.score, rel_tol=1e-9, abs_tol=_ROUNDING)
-    return "agrees" if same else "differs"
+        equal = math.isclose(then.score, now.score, rel_tol=1e-9, abs_tol=_ROUNDING)
+    return "agrees" if equal else "differs"
 
 
 def compare_speeds(then: Grade, now: Grade, load: float | None, *, may_succeed: bool) -> tuple[Verdict, str]:
