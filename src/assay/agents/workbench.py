@@ -351,9 +351,9 @@ class Workbench:
         """Record something that a long-lived process in the lab does."""
         return await self._recorder.call(request, perform, result_type, changes=True)
 
-    async def snapshot(self, *, force: bool = False) -> None:
-        """Save the workspace. `force`: a long-lived process may have changed it."""
-        await self._recorder.snapshot(force=force)
+    async def snapshot(self, *, force: bool = False, only_changed: bool = False) -> None:
+        """Save the workspace. `force`: a long-lived process may have changed it. `only_changed`: unless it is saved."""
+        await self._recorder.snapshot(force=force, only_changed=only_changed)
 
     async def skip_replay(self) -> Sequence[Call]:
         """Return the calls made before the trial was interrupted, for an agent that cannot be replayed.

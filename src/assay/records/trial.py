@@ -113,6 +113,7 @@ class TrialFile(TrialPlan):
     weights: str | None = Field(None, description="folder of pretrained weights that the lab sees")
     network: Network = "none"
     tasks_folder: str | None = None
+    planned_seeds: int | None = Field(None, description="number of seeds that the plan had")
     parent: TrialName | None = Field(default=None, description="the trial this one was forked from")
     parent_step: int | None = None
     replaces: TrialName | None = Field(

@@ -25,6 +25,7 @@ from assay.core.errors import (
     ModelUnavailable,
     RecordError,
     RequestRejected,
+    UnsafePath,
 )
 from assay.core.home import Home
 from assay.data.store import load_prepared
@@ -237,6 +238,8 @@ class Trial:
             )
             crash = await _let_agent_work(agent, bench, log)
             self.lease.check()
+            with suppress(UnsafePath):  # the agent has filled its quota: then what it submits has no known origin
+                await bench.snapshot(only_changed=True)
             entry = self.folder.save_submission(task.submission.file, *await bench.read_submission())
             load = max((load for load in (state.load, read_load()) if load is not None), default=None)
             changes: dict[str, Any] = {"status": "submitted", "validations": bench.validations, "load": load}
