@@ -202,10 +202,10 @@ def _read_frame(content: bytes, name: str, *, may_be_empty: bool = False) -> pd.
     try:
         frame = _read_csv(content)
         overflowing = [column for column in frame if _may_overflow(frame[column])]
-        if overflowing:
-            texts = _read_csv(content, dtype=dict.fromkeys(overflowing, str))
-            stay_text = [column for column in overflowing if _overflows(texts[column].dropna())]
-            frame[stay_text] = texts[stay_text].astype(object)
+        texts = _read_csv(content, dtype=dict.fromkeys(overflowing, str)) if overflowing else frame
+        for column in overflowing:
+            if _overflows(texts[column].dropna()):
+                frame[column] = texts[column].astype(object)
     except pd.errors.EmptyDataError:
         raise InvalidSubmission(f"{name} has no columns: it is blank.") from None
     except UnicodeDecodeError:
