@@ -89,7 +89,7 @@ class EventLog:
                 if keep:
                     self.events.append(_parse_at(path, number, line))
                 self._number, self._chain, self._size = number + 1, chain, self._size + len(line)
-            if last := _parse(line):
+            if last := _parse(line, path):
                 self._opened_at = max(self._opened_at, last.time)
             self._file.truncate(self._size)
         except BaseException:
