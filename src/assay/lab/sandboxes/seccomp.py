@@ -3,10 +3,11 @@
 Agents may run anything, so this is not an allow-list. It denies what widens the attack surface of the kernel
 (namespaces, mounts, tracing, keys, modules, io_uring), what reaches past the network namespace (unusual socket
 families), memory that control groups do not count (buffers of sockets), what all programs of a machine share a fixed
-number of (contexts of asynchronous I/O), and ways to outlive the harness.
+number of (contexts of asynchronous I/O), ways to see what other programs do with the files that labs share (inotify,
+fanotify, dnotify, leases), and ways to outlive the harness.
 
-Without namespaces the filter also closes what those would separate: sockets, System V and POSIX queues, notifications
-about other files, and the scheduling and limits of other processes. A lab that shares the harness's user can change
+Without namespaces the filter also closes what those would separate: sockets, System V and POSIX queues, and the
+scheduling and limits of other processes. A lab that shares the harness's user can change
 neither permissions nor times of files, because Landlock does not tell which file such a call is about.
 """
 
@@ -37,6 +38,8 @@ def build_filter(
     code = [_load(_ARCHITECTURE), *_unless_equal(cpu.audit, _KILL), _load(_NUMBER)]
     if cpu.x32_bit:
         code += _if_at_least(cpu.x32_bit, _refuse(errno.ENOSYS))
+    for number in cpu.inotify:
+        code += _if_equal(number, _refuse(errno.ENOSYS))  # for which programs have a fallback
     for number in (*cpu.denied, *([cpu.sched_setaffinity] if pinned else [])):
         code += _if_equal(number, _refuse(errno.EPERM))
     # The flags of clone3 are behind a pointer, which a filter cannot follow; the C library falls back to clone.
@@ -49,13 +52,15 @@ def build_filter(
     code += _if_equal(cpu.socket, *_socket_rules())
     code += _if_equal(cpu.setsockopt, *_setsockopt_rules())
     code += _if_equal(cpu.prctl, *_prctl_rules())
+    code += _if_equal(cpu.fcntl, *_fcntl_rules())
     return b"".join([*code, _ALLOW])
 
 
 def build_profile(*, pinned: bool = False) -> str:
     """Return the same rules as `build_filter` in the format of container engines."""
     names = [*_DENIED, *_DENIED_EVERYWHERE, *(["sched_setaffinity"] if pinned else [])]
-    rules = [_rule(names, errno.EPERM), _rule(["clone3"], errno.ENOSYS)]
+    watching = ["inotify_init", "inotify_init1", "inotify_add_watch"]
+    rules = [_rule(names, errno.EPERM), _rule(["clone3", *watching], errno.ENOSYS)]
     flags = [1 << bit for bit in range(32) if _NEW_NAMESPACES & 1 << bit]
     rules += [_rule(["clone"], errno.EPERM, (0, "SCMP_CMP_MASKED_EQ", flag, flag)) for flag in flags]
     families = [family for family in range(_MAX_FAMILY) if family not in (*_FAMILIES, _NETLINK)]
@@ -66,6 +71,8 @@ def build_profile(*, pinned: bool = False) -> str:
     for option in _BUFFER_OPTIONS:
         buffers = (1, "SCMP_CMP_EQ", _SOL_SOCKET, 0), (2, "SCMP_CMP_EQ", option, 0)
         rules += [_rule(["setsockopt"], errno.EPERM, *buffers)]
+    for command in _WATCHING_COMMANDS:
+        rules += [_rule(["fcntl"], errno.EPERM, (1, "SCMP_CMP_EQ", command, 0))]
     machine = {"x86_64": "SCMP_ARCH_X86_64", "aarch64": "SCMP_ARCH_AARCH64"}[platform.machine()]
     return json.dumps({"defaultAction": "SCMP_ACT_ALLOW", "architectures": [machine], "syscalls": rules})
 
@@ -125,6 +132,12 @@ def _prctl_rules() -> list[bytes]:
     return [_load(_FIRST_ARGUMENT), *_unless_equal(_PR_SET_PDEATHSIG, _ALLOW), _load(_SECOND_ARGUMENT), *signals]
 
 
+def _fcntl_rules() -> list[bytes]:
+    """Refuse leases and notices of changes, which tell who else opens a file."""
+    commands = [line for command in _WATCHING_COMMANDS for line in _if_equal(command, _refuse(errno.EPERM))]
+    return [_load(_SECOND_ARGUMENT), *commands, _ALLOW]
+
+
 @dataclass(frozen=True)
 class _Processor:
     """The numbers that a processor architecture assigns to system calls."""
@@ -134,6 +147,8 @@ class _Processor:
     socket: int
     setsockopt: int
     prctl: int
+    fcntl: int
+    inotify: tuple[int, ...]
     sched_setaffinity: int
     denied: tuple[int, ...]
     x32_bit: int = 0
@@ -166,10 +181,9 @@ _DENIED = {  # name: (x86_64, aarch64); None where the processor has no such cal
     "io_setup": (206, 0),
 }  # fmt: skip
 
-# What namespaces would separate: sockets, queues and shared memory of System V and POSIX, notifications about files.
+# What namespaces would separate: sockets, queues and shared memory of System V and POSIX.
 _SHARED_BY_ALL = {
     "socket": (41, 198), "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
-    "inotify_add_watch": (254, 27),
 }  # fmt: skip
 _OF_ANY_PROCESS = {
     "sched_setparam": (142, 118), "sched_setscheduler": (144, 119), "sched_setattr": (314, 274),
@@ -203,6 +217,8 @@ _PROCESSORS = {
         socket=41,
         setsockopt=54,
         prctl=157,
+        fcntl=72,
+        inotify=(253, 254, 294),
         sched_setaffinity=203,
         denied=(*_numbers(_DENIED, "x86_64"), *_DENIED_EVERYWHERE.values()),
         x32_bit=0x40000000,
@@ -213,6 +229,8 @@ _PROCESSORS = {
         socket=198,
         setsockopt=208,
         prctl=167,
+        fcntl=25,
+        inotify=(26, 27),
         sched_setaffinity=122,
         denied=(*_numbers(_DENIED, "aarch64"), *_DENIED_EVERYWHERE.values()),
     ),
@@ -227,6 +245,7 @@ _MAX_FAMILY = 64
 _SOL_SOCKET = 1
 _BUFFER_OPTIONS = (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, and their variants for the administrator
 _PR_SET_PDEATHSIG = 1
+_WATCHING_COMMANDS = (1024, 1026)  # F_SETLEASE, F_NOTIFY
 
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = (
     0,
