@@ -1,6 +1,6 @@
 """Player contact detection: whole plays are split, with their labels, tables and videos."""
 
-import numpy as np
+import pandas as pd
 
 from assay.data import files, pandas_tables
 from assay.data.job import PrepareJob
@@ -12,11 +12,11 @@ VIEWS = ["All29", "Endzone", "Sideline"]
 
 def prepare(job: PrepareJob) -> None:
     """Use a random tenth of the plays as the test set; rows keep the order of the raw tables."""
-    labels = pandas_tables.scan(job.raw / "train_labels.csv", scratch=job.private)
+    labels = pandas_tables.read_inexactly(job.raw / "train_labels.csv")
     train, test = pandas_tables.split(labels, random_groups(labels["game_play"].tolist(), test=0.1, seed=0))
     sides = {side: rows["game_play"].unique() for side, rows in (("train", train), ("test", test))}
     for table in TABLES:
-        frame = pandas_tables.scan(job.raw / f"train_{table}.csv", scratch=job.private)
+        frame = pandas_tables.read_inexactly(job.raw / f"train_{table}.csv")
         for side, plays in sides.items():
             _write_plays(job, f"{side}_{table}.csv", frame, plays.tolist())
     for side, plays in sides.items():
@@ -28,5 +28,5 @@ def prepare(job: PrepareJob) -> None:
     pandas_tables.write(sample, job.public / "sample_submission.csv")
 
 
-def _write_plays(job: PrepareJob, name: str, table: pandas_tables.RowTable, plays: list[str]) -> None:
-    pandas_tables.write(table.take(np.flatnonzero(table["game_play"].isin(plays))), job.public / name)
+def _write_plays(job: PrepareJob, name: str, frame: pd.DataFrame, plays: list[str]) -> None:
+    pandas_tables.write(frame[frame["game_play"].isin(plays)], job.public / name)
