@@ -102,7 +102,7 @@ def test_hostile_cells_are_written_as_by_pandas(
 ) -> None:
     header = [f"c{number}" for number in range(len(rows[0]))]
     lines = [
-        ",".join(quote(cell, quoted >> (number + place) % 16 & 1) for place, cell in enumerate(row))
+        ",".join(quote(cell, quoted >> (number + position) % 16 & 1) for position, cell in enumerate(row))
         for number, row in enumerate(rows)
     ]
     text = line_end.join([",".join(header), *lines]) + (line_end if last_end else "")
