@@ -108,7 +108,7 @@ def _kill_any(run: TinyRun, root: int, chance: random.Random) -> str | None:
     if not victims:
         return None
     kinds = sorted({kind for _, kind in victims})
-    if kinds == ["driver"] and chance.random() < 0.8:
+    if kinds == ["driver"] and chance.random() < 0.95:
         return None  # it is still starting, and would never get to its trials
     kind = chance.choice(kinds)
     pid = chance.choice(sorted(pid for pid, its in victims if its == kind))
