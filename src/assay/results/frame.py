@@ -56,7 +56,8 @@ class TrialRow:
     """One trial, finished or not.
 
     `agent` names one agent with one set of settings; different settings have different names. A fork shares the past of
-    its `parent`, and a trial that was rerun is `replaced`: neither is an independent sample, so neither `counts`.
+    its `parent`. Of a trial that was rerun the first attempt counts, and the rerun is `repeated`; only where the
+    infrastructure failed the first attempt, that one is `replaced` by its rerun.
     `split` is the smallest split of the suite that the task belongs to, `sample_score` the known score of its sample
     submission. `ignores_noise` says that its edition defines success by the published rule. `record` has the files of
     the trial; results from elsewhere have none. What follows from these fields is computed once.
@@ -91,12 +92,15 @@ class TrialRow:
     parent_step: int | None = None
     replaces: str | None = None
     replaced: bool = False
+    repeated: bool = False
     load: float | None = None
     started_at: datetime | None = None
     ended_at: datetime | None = None
     split: str = ""
     sample_score: float | None = None
     ignores_noise: bool = False
+    sandbox: str = ""
+    unenforced: tuple[str, ...] = ()
     conditions: Mapping[str, str] = field(default_factory=dict, compare=False)
     record: TrialSummary | None = field(default=None, compare=False, repr=False)
 
@@ -108,7 +112,7 @@ class TrialRow:
     @property
     def counts(self) -> bool:
         """Whether it is an independent sample, which means and rates are computed from."""
-        return self.parent is None and not self.replaced
+        return self.parent is None and not self.replaced and not self.repeated
 
     @property
     def busy(self) -> bool:
@@ -141,6 +145,11 @@ class TrialRow:
         return self.ran and (not self.sealed or (self.grade is not None and self.grade.sealed is False))
 
     @property
+    def shares_kernel_view(self) -> bool:
+        """Whether it was sealed without namespaces, so that code could see more of the machine than its lab."""
+        return self.ran and not self.unsealed and self.sandbox == "landlock"
+
+    @property
     def valid(self) -> bool:
         """Whether it finished with a submission that has a score."""
         return self.score is not None
@@ -151,6 +160,16 @@ class TrialRow:
         if self.status != "done" or self.grade is None or not self.grade.valid_submission:
             return None
         return _finite(self.grade.score)
+
+    @property
+    def score_error(self) -> float | None:
+        """The standard error of the score of a valid trial over test sets of its size, if it is known."""
+        return self.grade.score_error if self.grade is not None and self.valid else None
+
+    @property
+    def medal_probability(self) -> float | None:
+        """The probability of a medal on another test set of the same size, if the noise of the score is known."""
+        return self.grade.medal_probability if self.grade is not None and self.valid else None
 
     @property
     def improvement(self) -> float | None:
@@ -260,16 +279,25 @@ _SCHEMA = (
     _column(
         "status", lambda row: row.status, "text", "how far it has come: waiting, running, submitted, done, failed, …"
     ),
-    _column("counts", lambda row: row.counts, "flag", "an independent sample: neither a fork nor replaced by a rerun"),
+    _column(
+        "counts",
+        lambda row: row.counts,
+        "flag",
+        "an independent sample: no fork, no rerun of an attempt that counts",
+    ),
     _column("valid", lambda row: row.valid, "flag", "finished with a submission that has a score"),
     _column("cause", lambda row: row.failure, "text", "who is responsible for a failure: agent, infrastructure, user"),
     _column("failure", lambda row: row.failure_name, "text", "what it failed by, such as out of time"),
     _column("error_type", lambda row: row.error_type, "text", "class of the error that ended it"),
     _column("reason", lambda row: row.reason, "prose", "why there is no score"),
     _column("score", lambda row: row.score, "number", "score of a valid trial, in the units of the metric"),
+    _column("score_error", lambda row: row.score_error, "number", "error of the score over test sets of this size"),
     _column("success", lambda row: row.success, "flag", "success by the rule of the edition; a failed trial has none"),
     _column("success_published", lambda row: row.success_published, "flag", "success by the published rule"),
     _column("medal", lambda row: row.medal, "text", "gold, silver or bronze"),
+    _column(
+        "medal_probability", lambda row: row.medal_probability, "number", "of a medal on another test set of this size"
+    ),
     _column("percentile", lambda row: row.percentile, "number", "percentile among human teams, best = 100"),
     _column("normalized", lambda row: row.normalized, "number", "score between sample submission (0) and gold (1)"),
     _column("improvement", lambda row: row.improvement, "change", "gain over the starter as a share of its score"),
@@ -399,7 +427,7 @@ def make_frame(trials: Sequence[TrialSummary], registry: Registry | None = None)
     splits = known.split_of_each(tasks)
     labels = label_plans(plans)
     samples = {plan: _sample_score(file, tasks[file.task]) for plan, file in plans.items()}
-    replaced = {(trial.folder.path.parent, trial.file.replaces) for trial in trials if trial.file.replaces}
+    replaced, repeated = _find_reruns(trials)
     conditions = {plan: _describe_conditions(file) for plan, file in plans.items()}
     rows = [
         _make_row(
@@ -407,7 +435,8 @@ def make_frame(trials: Sequence[TrialSummary], registry: Registry | None = None)
             tasks[trial.file.task],
             labels[trial.plan],
             conditions[trial.plan],
-            replaced=bool(replaced) and (trial.folder.path.parent, trial.file.id) in replaced,
+            replaced=trial.folder.path in replaced,
+            repeated=trial.folder.path in repeated,
             split=splits.get(trial.file.task, ""),
             sample_score=samples[trial.plan],
         )
@@ -416,9 +445,24 @@ def make_frame(trials: Sequence[TrialSummary], registry: Registry | None = None)
     return Frame(rows, tasks)
 
 
+def _find_reruns(trials: Sequence[TrialSummary]) -> tuple[set[Path], set[Path]]:
+    """Return the trials that are replaced by a rerun, and the reruns of a trial that counts."""
+    reruns = [trial for trial in trials if trial.file.replaces]
+    if not reruns:
+        return set(), set()
+    failed = {trial.folder.path for trial in trials if trial.state.cause == "infrastructure"}
+    origins = {trial.folder.path: trial.folder.path.parent / str(trial.file.replaces) for trial in reruns}
+
+    def repeats(path: Path) -> bool:
+        return path in origins and (origins[path] not in failed or repeats(origins[path]))
+
+    repeated = set(filter(repeats, origins))
+    return {origin for path, origin in origins.items() if path not in repeated}, repeated
+
+
 def make_registry(files: Sequence[TrialFile]) -> Registry:
-    """Return the tasks, with those in the folders that records name."""
-    return Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}))
+    """Return the tasks, with those in the folders that records name, which replace none that are installed."""
+    return Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}), replace=False)
 
 
 def group_by(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
@@ -436,6 +480,7 @@ def _make_row(
     conditions: Mapping[str, str],
     *,
     replaced: bool,
+    repeated: bool,
     split: str,
     sample_score: float | None,
 ) -> TrialRow:
@@ -456,6 +501,8 @@ def _make_row(
         elapsed=state.elapsed,
         steps=state.steps,
         sealed=state.sealing is None or state.sealing.sealed,
+        sandbox=file.sandbox,
+        unenforced=tuple(state.sealing.missing) if state.sealing else (),
         run=trial.folder.path.parent.parent.name,
         trial=file.id,
         model=file.models.get("main"),
@@ -470,6 +517,7 @@ def _make_row(
         parent_step=file.parent_step,
         replaces=file.replaces,
         replaced=replaced,
+        repeated=repeated,
         load=state.load,
         started_at=_moment(state.started_at),
         ended_at=_moment(state.ended_at),
@@ -500,7 +548,7 @@ def _describe_conditions(file: TrialFile) -> dict[str, str]:
 
 def condition_of(row: TrialRow, name: str) -> str:
     """Return one of the `CONDITIONS` of a trial."""
-    sealing = "unsealed" if row.unsealed else "sealed"
+    sealing = "unsealed" if row.unsealed else f"sealed: {row.sandbox}" if row.shares_kernel_view else "sealed"
     return row.conditions.get(name, sealing if name == "sealing" else "unknown")
 
 

@@ -9,8 +9,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, reduce
+from itertools import combinations
 from statistics import NormalDist, fmean, stdev, variance
-from typing import Literal
+from typing import Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,11 @@ from numpy.typing import NDArray
 from assay.core.values import Interval as Interval
 
 Floats = NDArray[np.float64]
+Number = TypeVar("Number", float, Floats)
 Sample = Mapping[str, Sequence[float]]
+Families = Mapping[str, str]
+"""The family of each task that has siblings, such as two competitions of one series; they are one observation."""
+
 Statistic = Callable[[Floats], Floats]
 """Computes one value per resample from an array of resamples × tasks × seeds, where NaN marks a seed that is absent."""
 
@@ -36,6 +41,13 @@ RESAMPLES = 10_000
 INTERVAL_METHOD = f"bootstrap over tasks within splits, then over seeds ({RESAMPLES:,} resamples or their exact limit)"
 """How intervals over several tasks are computed, for the notes of tables; a single task has Wilson's."""
 
+FEWEST_TASKS = 6
+"""A sign-flip test over fewer tasks has no p-value below 5%: the smallest is 2 / 2⁵ = 0.0625."""
+DRAWS = 20_000
+
+_REACH = 0.75
+_MAX_SUBSETS = 13
+_MAX_ASSIGNMENTS = 1000
 _MAX_ENUMERATED = 18
 _MAX_LATTICE = 1_000_000
 _MAX_BINOMIAL = 200
@@ -276,7 +288,7 @@ def _binomial(trials: int, share: float) -> Floats:
     return np.array([math.comb(trials, k) * share**k * (1 - share) ** (trials - k) for k in hits])
 
 
-def wilson_interval(count: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+def wilson_interval(count: float, trials: float, confidence: float = 0.95) -> tuple[float, float]:
     """Return the Wilson score interval of a share, which stays within 0 and 1 and has a width even at 0 of n.
 
     With p = count / n and z the normal quantile:  (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n).
@@ -381,6 +393,243 @@ def probability_of_improvement(first: Sample, second: Sample) -> float:
         return float(((difference > 0) + 0.5 * (difference == 0)).mean())
 
     return fmean(on_task(task) for task in first)
+
+
+# Two populations: tasks like these, of which these are a sample, and these tasks as they are
+
+
+@dataclass(frozen=True)
+class Inference:
+    """A mean or a difference, its interval, and the p-value of no difference; interval and test are one method."""
+
+    value: float
+    interval: Interval
+    p: float = 1.0
+
+
+def infer_mean(sample: Sample, *, families: Families | None = None, confidence: float = 0.95) -> Inference:
+    """Return the mean over tasks like these of values between 0 and 1, from tasks that are a sample of them.
+
+    The limits are quantiles of the mean with random (exponential) weights of the tasks, after a further task with a
+    value of 0, for the upper limit of 1, is added with two thirds of a task's weight. With its whole weight and one
+    trial per task that is Clopper and Pearson's interval. Tasks of a family have one weight.
+    """
+    sums, sizes = _sum_families({task: fmean(values) for task, values in sample.items()}, families)
+    return _invert(float(sums.sum() / sizes.sum()), *_weighted_means(sums, sizes, 2 / 3), confidence)
+
+
+def infer_difference(
+    first: Sample, second: Sample, *, families: Families | None = None, confidence: float = 0.95
+) -> Inference:
+    """Return the difference of two means over tasks like these, paired by task; see `infer_paired`."""
+    differences = {task: fmean(values) - fmean(second[task]) for task, values in first.items()}
+    return infer_paired(differences, families=families, confidence=confidence)
+
+
+def infer_paired(
+    differences: Mapping[str, float], *, families: Families | None = None, confidence: float = 0.95
+) -> Inference:
+    """Return the mean over tasks like these of differences by task, each between −1 and 1.
+
+    It is the sign-flip test over tasks, inverted: a mean is rejected if few random subsets of tasks have theirs on its
+    other side. A sign-flip test assumes that differences are symmetric. Against skewed ones, a further task joins half
+    of the subsets on that other side: three quarters as far as the farthest task, or ten times as far as no difference.
+    Fewer than six families can reject nothing, and have the limits of `infer_mean` with a whole further task.
+    """
+    sums, sizes = _sum_families(differences, families)
+    value = float(sums.sum() / sizes.sum())
+    if len(sums) < FEWEST_TASKS:
+        low, high = _weighted_means((sums + sizes) / 2, sizes, 1.0)
+        return _invert(value, 2 * low - 1, 2 * high - 1, confidence)
+    subsets, means = _subsets(len(sums)), sums / sizes
+    total, size, scale = subsets @ sums, subsets @ sizes, float(sizes.mean())
+
+    def tail(mean: float, sign: int) -> float:
+        distance = sign * (total - size * mean)
+        beyond = scale * _reach(float(np.abs(means - mean).max()), mean)
+        hits = np.count_nonzero(distance <= _TOLERANCE) + np.count_nonzero(distance - beyond <= _TOLERANCE)
+        return hits / (2 * len(subsets))
+
+    limit = (1 - confidence) / 2 + _TOLERANCE
+    lower = _bisect(lambda mean: tail(mean, 1) > limit, value, -1.0)
+    upper = _bisect(lambda mean: tail(mean, -1) > limit, value, 1.0)
+    return Inference(value, Interval(lower, upper), min(1.0, 2 * min(tail(0.0, 1), tail(0.0, -1))))
+
+
+def _reach(farthest: Number, mean: float) -> Number:
+    """Return how far from a mean the further task is, if the farthest of the others is so far away."""
+    return cast("Number", np.maximum(_REACH * farthest, min(10 * abs(mean), 1 + abs(mean))))
+
+
+def infer_mean_here(sample: Sample, confidence: float = 0.95) -> Inference:
+    """Return the mean over these tasks of values between 0 and 1, from trials that are a sample of all trials of them.
+
+    The limits are Wilson's with as many trials as an equal number for each task would have to be. Trials of different
+    tasks differ less by chance than trials of one rate, so they are wider than they would have to be.
+    """
+    value = mean_over_tasks(sample)
+    trials = len(sample) ** 2 / sum(1 / len(values) for values in sample.values())
+    return Inference(value, Interval(*wilson_interval(value * trials, trials / _dispersion(sample), confidence)))
+
+
+def infer_difference_here(first: Sample, second: Sample, confidence: float = 0.95) -> Inference:
+    """Return the difference of two means over these tasks, with trials permuted within tasks.
+
+    The p-value is that of the permutation test; for values of 0 and 1 it is exact. The limits invert a score test whose
+    variance at a difference δ is that of two shares δ apart with the mean of the task; it is scaled so that it has the
+    p-value of the permutation test where δ is 0.
+    """
+    tasks = list(first)
+    sizes = np.array([[len(first[task]), len(second[task])] for task in tasks], dtype=float)
+    means = np.array([[fmean(first[task]), fmean(second[task])] for task in tasks])
+    value = float((means[:, 0] - means[:, 1]).mean())
+    pooled = (means * sizes).sum(axis=1) / sizes.sum(axis=1)
+    noise = _dispersion(first, second) * sizes.sum(axis=1) / (sizes.sum(axis=1) - 1)
+
+    def score(difference: float) -> float:
+        center = np.clip(pooled, abs(difference) / 2, 1 - abs(difference) / 2)
+        upper, lower = center + difference / 2, center - difference / 2
+        variances = noise * (upper * (1 - upper) / sizes[:, 0] + lower * (1 - lower) / sizes[:, 1])
+        error = math.sqrt(max(variances.sum(), 0.0)) / len(tasks)
+        distance = abs(value - difference)
+        return distance / error if error > _TOLERANCE else math.inf if distance > _TOLERANCE else 0.0
+
+    p = permutation_test(first, second)
+    normal = NormalDist()
+    expected = normal.inv_cdf(1 - p / 2)
+    scale = score(0.0) / expected if expected > _TOLERANCE and 0 < score(0.0) < math.inf else 1.0
+    limit = normal.inv_cdf((1 + confidence) / 2) * scale
+    lower, upper = (_bisect(lambda d: score(d) <= limit, value, end) for end in (-1.0, 1.0))
+    return Inference(value, Interval(lower, upper), p)
+
+
+def permutation_test(first: Sample, second: Sample, seed: int = 0) -> float:
+    """Return the two-sided p-value of the difference of means over tasks if trials are exchanged within tasks.
+
+    For values of 0 and 1 the distribution of the difference is counted; else assignments of trials are drawn.
+    """
+    observed = abs(sum(fmean(values) - fmean(second[task]) for task, values in first.items()))
+    if (unit := _common_unit([first, second], 2 * len(first))) is not None:
+        spread = np.ones(1)
+        for task, values in first.items():
+            spread = np.convolve(spread, _hypergeometric(values, second[task], unit))
+        distance = np.abs(np.arange(len(spread)) - len(first) * unit)
+        return float(min(1.0, spread[distance >= observed * unit - 1e-6].sum()))
+    random = np.random.default_rng(seed)
+    total: Floats = np.zeros(DRAWS)
+    for task, values in first.items():
+        both = np.array([*values, *second[task]])
+        weights = _assignments(len(values), len(second[task]))
+        total += (weights @ both)[random.integers(0, len(weights), DRAWS)]
+    return float((np.count_nonzero(np.abs(total) >= observed - 1e-9) + 1) / (DRAWS + 1))
+
+
+def p_of_paired(differences: Floats, null: float = 0.0) -> Floats:
+    """Return the p-values of `infer_paired` for many sets of differences at once (sets × tasks), each task a family."""
+    shifted = differences - null
+    count = shifted.shape[1]
+    if count < FEWEST_TASKS:
+        return np.array([infer_paired(dict(zip(map(str, range(count)), row, strict=True))).p for row in shifted])
+    subsets = _subsets(count)
+    reach = _reach(np.abs(shifted).max(axis=1), null)
+    tails = np.zeros((2, len(shifted)))
+    for start in range(0, len(shifted), 200):  # in parts, because of memory
+        rows = slice(start, start + 200)
+        sums = shifted[rows] @ subsets.T
+        for tail, sign in enumerate((1, -1)):
+            for further in (0.0, reach[rows, None]):
+                tails[tail, rows] += np.count_nonzero(sign * sums - further <= _TOLERANCE, axis=1)
+    p: Floats = np.minimum(1.0, tails.min(axis=0) / len(subsets))
+    return p
+
+
+def _invert(value: float, low: Floats, high: Floats, confidence: float) -> Inference:
+    """Return the interval between two quantiles, and the smallest level at which it would exclude 0."""
+    low, high = np.sort(low), np.sort(high)
+    cut = math.floor((1 - confidence) / 2 * len(low) + _TOLERANCE)
+    lower, upper = float(low[cut]), float(high[-1 - cut])
+    below = np.searchsorted(low, _TOLERANCE, "right")
+    above = len(high) - np.searchsorted(high, -_TOLERANCE, "left")
+    p = min(1.0, 2 * float(min(below, above)) / len(low))
+    return Inference(value, Interval(min(lower, value), max(upper, value)), p)
+
+
+def _sum_families(values: Mapping[str, float], families: Families | None) -> tuple[Floats, Floats]:
+    """Return the sum and the number of the tasks of each family; a task without one is a family of its own."""
+    groups: dict[str, list[float]] = {}
+    for task, value in values.items():
+        groups.setdefault((families or {}).get(task, task), []).append(value)
+    return np.array([sum(group) for group in groups.values()]), np.array([float(len(g)) for g in groups.values()])
+
+
+def _weighted_means(sums: Floats, sizes: Floats, further: float) -> tuple[Floats, Floats]:
+    """Return means with random weights, after a further family with the value 0, and after one with the value 1."""
+    weights, extra = _random_weights(len(sums), further)
+    total, size, extra = weights @ sums, weights @ sizes, extra * sizes.mean()
+    return total / (size + extra), (total + extra) / (size + extra)
+
+
+@cache
+def _random_weights(families: int, further: float) -> tuple[Floats, Floats]:
+    random = np.random.default_rng(0)
+    return random.exponential(size=(DRAWS, families)), random.gamma(further, size=DRAWS)
+
+
+@cache
+def _subsets(families: int) -> Floats:
+    """Return all subsets of so many families as rows of 0 and 1; beyond 13 families, random ones."""
+    if families <= _MAX_SUBSETS:
+        members = (np.arange(1 << families)[:, None] >> np.arange(families)) & 1
+    else:
+        members = np.random.default_rng(0).integers(0, 2, (DRAWS, families))
+    return members.astype(np.float64)
+
+
+@cache
+def _assignments(first: int, second: int) -> Floats:
+    """Return how trials of a task may be assigned to two agents, as weights that give the difference of their means."""
+    share = np.array([1 / first] * first + [-1 / second] * second)
+    if math.comb(first + second, first) <= _MAX_ASSIGNMENTS:
+        chosen = np.array(list(combinations(range(first + second), first)))
+        weights = np.full((len(chosen), first + second), -1 / second)
+        weights[np.arange(len(chosen))[:, None], chosen] = 1 / first
+        return weights
+    random = np.random.default_rng(0)
+    return np.array([random.permutation(share) for _ in range(_MAX_ASSIGNMENTS)])
+
+
+def _hypergeometric(first: Sequence[float], second: Sequence[float], unit: int) -> Floats:
+    """Return the probabilities of the differences −1 to 1 of two shares, in steps of 1/unit, under permutation."""
+    own, other, hits = len(first), len(second), round(sum(first) + sum(second))
+    spread: Floats = np.zeros(2 * unit + 1)
+    for count in range(max(0, hits - other), min(own, hits) + 1):
+        share = math.comb(own, count) * math.comb(other, hits - count) / math.comb(own + other, hits)
+        spread[unit + count * (unit // own) - (hits - count) * (unit // other)] += share
+    return spread
+
+
+def _dispersion(*samples: Sample) -> float:
+    """Return the variance of trials within tasks as a share of that of successes with the same means; 1 for successes.
+
+    A single trial with the full variance is added, so that trials that all agree do not seem to be certain.
+    """
+    if all(value in (0, 1) for sample in samples for values in sample.values() for value in values):
+        return 1.0
+    groups = [np.asarray(values) for sample in samples for values in sample.values()]
+    freedom = sum(len(group) - 1 for group in groups)
+    full = fmean(float(group.mean() * (1 - group.mean())) for group in groups) or 0.25
+    within = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
+    return min(1.0, (within + full) / ((freedom + 1) * full))
+
+
+def _bisect(accepts: Callable[[float], bool], inside: float, outside: float) -> float:
+    """Return the last accepted value on the way from one that is accepted to one that may not be."""
+    if accepts(outside):
+        return outside
+    for _ in range(40):
+        middle = (inside + outside) / 2
+        inside, outside = (middle, outside) if accepts(middle) else (inside, middle)
+    return inside
 
 
 # Ranks

@@ -36,22 +36,32 @@ def measure_trial(row: TrialRow, measure: Measure) -> float | None:
             return None
 
 
+def measure_task(trials: Sequence[TrialRow], measure: Measure, rivals: Sequence[TrialRow] = ()) -> list[float]:
+    """Return the values of finished trials of one agent on one task; nothing where it does not define the measure.
+
+    For `wins`, `rivals` are the trials of all agents on the task.
+    """
+    if measure == "wins":
+        others = [row for row in rivals if row.agent != trials[0].agent and not row.pending] if trials else []
+        values = [_share_of_wins(row, others) for row in trials]
+    else:
+        values = [measure_trial(row, measure) for row in trials]
+    known = [value for value in values if value is not None]
+    return known if len(known) == len(values) else []
+
+
 def sample_measure(rows: Sequence[TrialRow], measure: Measure, rivals: Sequence[TrialRow] = ()) -> Sample:
     """Return the values of an agent by task; tasks that do not define the measure are excluded.
 
     For `wins`, `rivals` are the trials of all agents.
     """
-    sample: dict[str, list[float]] = {}
-    for trials in group_by(rows, lambda row: row.task):
-        first = trials[0]
-        if measure == "wins":
-            others = [row for row in rivals if row.task == first.task and row.agent != first.agent]
-            values = [_share_of_wins(row, others) for row in trials]
-        else:
-            values = [measure_trial(row, measure) for row in trials]
-        if all(value is not None for value in values):
-            sample[first.task] = [value for value in values if value is not None]
-    return sample
+    by_task = group_by(rivals, lambda row: row.task)
+    others = {trials[0].task: trials for trials in by_task}
+    samples = {
+        trials[0].task: measure_task(trials, measure, others.get(trials[0].task, ()))
+        for trials in group_by(rows, lambda row: row.task)
+    }
+    return {task: values for task, values in samples.items() if values}
 
 
 def sample_successes(rows: Sequence[TrialRow]) -> dict[str, list[float]]:

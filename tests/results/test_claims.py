@@ -1,0 +1,91 @@
+"""Claims cannot contradict themselves, and both questions are answered with numbers worked by hand."""
+
+from dataclasses import replace
+
+import pytest
+from scipy import stats
+
+from assay.core.values import Interval
+from assay.results import inference
+from assay.results.claims import Claim, Estimand, Evidence, Outcomes, Population, claim_means, compare_outcomes
+
+
+def outcomes(agent: str, *tasks: list[float], pending: int = 0) -> Outcomes:
+    """An agent with these values by task, and so many trials of each task still pending."""
+    values = {f"s/{number}": task for number, task in enumerate(tasks)}
+    worst = {task: [*known, *[0.0] * pending] for task, known in values.items()}
+    best = {task: [*known, *[1.0] * pending] for task, known in values.items()}
+    return Outcomes(agent, "success", values, worst, best, {"pending": pending * len(tasks)} if pending else {})
+
+
+@pytest.mark.parametrize(
+    ("value", "interval", "p"),
+    [
+        pytest.param(0.93, Interval(0.0, 0.5), None, id="estimate outside of its interval"),
+        pytest.param(0.3, Interval(0.3, 0.3), None, id="interval of width zero"),
+        pytest.param(0.3, Interval(0.1, 0.5), 0.2, id="interval excludes 0 although p is large"),
+        pytest.param(0.3, Interval(-0.1, 0.5), 0.01, id="interval includes 0 although p is small"),
+    ],
+)
+def test_a_claim_cannot_contradict_itself(value: float, interval: Interval, p: float | None) -> None:
+    estimand, evidence = Estimand("success", ("a",), Population.LIKE), Evidence(3, 3, (9,), "")
+    with pytest.raises(ValueError):
+        Claim(estimand, value, interval, evidence, worst=value, best=value, p=p)
+
+
+def test_three_tasks_settle_what_holds_on_them_and_not_beyond() -> None:
+    answers = compare_outcomes(outcomes("automl", *[[1.0] * 3] * 3), outcomes("starter", *[[0.0] * 3] * 3))
+    # Of the 20 ways to assign six trials of a task, one is as extreme to each side: 2 / 20³.
+    assert answers.these.claim.p == pytest.approx(2 / 20**3)
+    assert answers.these.outcome == "better"
+    # No test over three tasks has a p-value below 2 / 2³.
+    assert answers.like.claim.p == pytest.approx(2 / 2**3, abs=0.01)
+    assert answers.like.outcome == "not known"
+    assert answers.like.claim.interval.low < 0
+
+
+def test_a_verdict_holds_only_if_missing_trials_cannot_change_it() -> None:
+    slow, fast = outcomes("slow", *[[1.0]] * 13, pending=2), outcomes("fast", *[[1.0, 0.0, 0.0]] * 13)
+    answers = compare_outcomes(slow, fast)
+    assert answers.these.outcome == answers.like.outcome == "not known"
+    assert answers.these.claim.worst == pytest.approx(0.0)
+    assert answers.these.claim.best == pytest.approx(2 / 3)
+    complete = compare_outcomes(replace(slow, worst=slow.values, best=slow.values, missing={}), fast)
+    assert complete.these.outcome == "better"
+
+
+@pytest.mark.parametrize("values", [[0.0] * 8, [1.0] * 8, [0.5] * 8], ids=["none", "all", "half"])
+def test_means_have_an_interval_with_width_around_the_estimate(values: list[float]) -> None:
+    means = claim_means(outcomes("a", *([value] for value in values)))
+    for claim in (means.these, means.like):
+        assert claim.interval.low <= claim.value <= claim.interval.high
+        assert claim.interval.high - claim.interval.low > 0.1
+
+
+@pytest.mark.parametrize("hits", [0, 3, 7, 13])
+def test_the_interval_with_a_whole_further_task_is_clopper_and_pearsons(hits: int) -> None:
+    # Differences of −1 and 1 are successes; fewer than six tasks have the further task's whole weight.
+    hits, tasks = min(hits, 5), 5
+    inferred = inference.infer_paired({str(task): 1.0 if task < hits else -1.0 for task in range(tasks)})
+    exact = stats.binomtest(hits, tasks).proportion_ci(0.95, method="exact")
+    assert inferred.interval.low == pytest.approx(2 * exact.low - 1, abs=0.02)
+    assert inferred.interval.high == pytest.approx(2 * exact.high - 1, abs=0.02)
+
+
+def test_permuting_trials_of_one_task_is_fishers_exact_test() -> None:
+    first, second = [1.0] * 7 + [0.0] * 2, [1.0] * 2 + [0.0] * 7
+    p = inference.permutation_test({"s/1": first}, {"s/1": second})
+    assert p == pytest.approx(stats.fisher_exact([[7, 2], [2, 7]]).pvalue)
+
+
+def test_a_symmetric_difference_has_the_p_value_of_the_sign_flip_test_or_a_larger_one() -> None:
+    differences = [0.5, 0.25, -0.25, 0.75, 0.5, 0.25, 0.5, -0.5]
+    reference = stats.permutation_test(
+        (differences, [0.0] * 8),
+        lambda a, b, axis: (a - b).mean(axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=10_000,
+    )
+    inferred = inference.infer_paired({str(task): value for task, value in enumerate(differences)})
+    assert reference.pvalue <= inferred.p <= 2 * reference.pvalue
