@@ -144,10 +144,14 @@ def main(name: str) -> int:
             package.append([[str(VENV / "bin" / "python"), "-m", "assay.models.weights"]])
 
     labs, agents = build_environments(target.labs), build_environments(target.agents)
-    # Some agents come from npm, which may be one of the system packages: those are installed before, in the same job.
-    first = Job("agent environments" if agents else "system packages", system + agents)
-    jobs = [job for job in (first, Job("Assay, in .venv", package), Job("lab environments", labs)) if job.steps]
+    # Environments are built in bubblewrap, and some agents come from npm: system packages are installed before.
+    first = Job("system packages", system)
+    rest = (Job("Assay, in .venv", package), Job("lab environments", labs), Job("agent environments", agents))
+    jobs = [first] if system else []
     failed = run_jobs(jobs)
+    if not failed:
+        jobs = [job for job in rest if job.steps]
+        failed = run_jobs(jobs)
     for job in jobs:
         sys.stderr.writelines(f"install: {note}\n" for note in job.notes)
     if failed:

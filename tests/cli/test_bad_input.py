@@ -19,7 +19,7 @@ def error_of(result) -> str:
     ("words", "code", "sentence"),
     [
         (["show", "hause-price"], 2, "did you mean house-price?"),
-        (["show", "pocket"], 2, "4 tasks"),
+        (["show", "pocket"], 2, "22 tasks"),
         (["tasks", "pocket:slow"], 2, "no split 'slow'"),
         (["grade", "nowhere.csv", "pocket/house-price"], 2, "File nowhere.csv does not exist"),
         (["grade", "pocket/house-price", "nowhere.csv"], 2, "The submission comes first: assay grade nowhere.csv"),

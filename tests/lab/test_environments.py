@@ -243,6 +243,16 @@ def test_code_that_runs_while_packages_are_built_sees_nothing_of_the_machine(
     assert "a key" not in str(failed.value)
 
 
+def test_requirements_of_a_stranger_are_not_built_without_a_sandbox(
+    own: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "mine.txt"
+    file.write_text("six==1.17.0\n")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(LabError, match="built in a sandbox"):
+        build_environment(own, str(file), NoProgress())
+
+
 def test_modules_in_the_current_folder_are_not_run_by_a_build(
     own: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

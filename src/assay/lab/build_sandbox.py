@@ -3,7 +3,8 @@
 A requirements file may be a stranger's, and so may be what its packages depend on: a dependency that is given by its
 address can be source code, which runs while it is built. In the sandbox exist the system, Python, the settings of pip
 and npm with the local indexes that they name, and the folder to install to; not the home folder, keys or other data.
-Downloads use the network of the machine, and installing has none. This module uses only the standard library.
+Downloads use the network of the machine, and installing has none. Where bubblewrap does not work, as in a container
+without user namespaces, only the environments that Assay ships are built. This module uses only the standard library.
 """
 
 import os
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from assay.core.errors import LabError
@@ -27,6 +29,15 @@ _ETC = (
 )  # fmt: skip
 _SETTINGS = (".config/pip", ".pip", ".npmrc")
 _SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+
+
+@lru_cache
+def sandbox_works() -> bool:
+    """Whether bubblewrap is installed and may create namespaces on this machine."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        return False
+    return subprocess.run([bwrap, "--unshare-all", "--ro-bind", "/", "/", "true"], capture_output=True).returncode == 0
 
 
 def confine(command: Sequence[str], pip: Sequence[str], writable: Iterable[Path], *, network: bool) -> list[str]:

@@ -26,7 +26,7 @@ from assay.core.errors import LabError, RecordError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Advance, Progress
 from assay.core.untrusted import read_plain
-from assay.lab.build_sandbox import confine
+from assay.lab.build_sandbox import confine, sandbox_works
 
 INSIDE = "/opt/env"
 """Where a lab sees the environment of the task."""
@@ -90,7 +90,7 @@ def build_environment(home: Home, name: str, progress: Progress) -> Path:
         unfinished = folder.with_name(f".{folder.name}")
         shutil.rmtree(unfinished, ignore_errors=True)
         with progress.stage(f"Copying Python {platform.python_version()}"):
-            interpreter = _copy_interpreter(unfinished)
+            interpreter = _copy_interpreter(unfinished, bundled=not name.endswith(".txt"))
         if requirements.pins:
             with progress.stage(f"Installing {len(requirements.pins)} packages", len(requirements.pins)) as advance:
                 _install(interpreter, requirements.pins, advance)
@@ -123,6 +123,8 @@ class _Interpreter:
     folder: Path
     executable: Path
     packages: Path
+    bundled: bool
+    """Whether its packages are those of an environment that Assay ships."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,7 @@ def _folder(home: Home, requirements: _Requirements) -> Path:
     return home.environments / hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:24]
 
 
-def _copy_interpreter(folder: Path) -> _Interpreter:
+def _copy_interpreter(folder: Path, *, bundled: bool) -> _Interpreter:
     source = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
     executable = folder / "bin" / f"python{sys.version_info.major}.{sys.version_info.minor}"
     executable.parent.mkdir(parents=True)
@@ -203,7 +205,7 @@ def _copy_interpreter(folder: Path) -> _Interpreter:
             ignore_dangling_symlinks=True,
             dirs_exist_ok=True,
         )
-    return _Interpreter(folder, executable, _find_site_packages(folder, executable))
+    return _Interpreter(folder, executable, _find_site_packages(folder, executable), bundled)
 
 
 def _shared_libraries(executable: Path) -> Iterator[Path]:
@@ -261,7 +263,7 @@ def _run_pip(
     interpreter: _Interpreter, command: list[str], see: Callable[[str], None] = lambda line: None, *, network: bool
 ) -> None:
     """Run pip in the sandbox, and show each line of its output to `see`."""
-    confined = confine(command, _pip(), [interpreter.folder], network=network)
+    confined = _confine(interpreter, command, network=network)
     output: list[str] = []
     with subprocess.Popen(confined, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
         assert pip.stdout is not None
@@ -273,13 +275,20 @@ def _run_pip(
         raise LabError(f"pip could not install the packages of {interpreter.folder / 'requirements.txt'}:\n{last}")
 
 
+def _confine(interpreter: _Interpreter, command: list[str], *, network: bool) -> list[str]:
+    """Return the command in the build sandbox; where no sandbox works, only environments that Assay ships are built."""
+    if interpreter.bundled and not sandbox_works():
+        return command
+    return confine(command, _pip(), [interpreter.folder], network=network)
+
+
 def _install_node(interpreter: _Interpreter, packages: tuple[str, ...]) -> None:
     """Install npm packages into `node_modules`, without running their install scripts."""
     npm = shutil.which("npm")
     if npm is None:
         raise LabError("this environment needs npm, which is not installed; run: apt-get install npm")
     command = [npm, "install", "--prefix", str(interpreter.folder), "--ignore-scripts", "--no-audit", "--no-fund"]
-    confined = confine([*command, "--omit=dev", *packages], _pip(), [interpreter.folder], network=True)
+    confined = _confine(interpreter, [*command, "--omit=dev", *packages], network=True)
     done = subprocess.run(confined, capture_output=True, text=True)
     if done.returncode != 0:
         raise LabError(f"npm could not install {', '.join(packages)}:\n{done.stderr[-2000:].rstrip()}")
