@@ -15,8 +15,8 @@ test test-quick test-random: export PYTHONDONTWRITEBYTECODE :=
 
 demo:
 	@$(PYTHON) tools/install.py demo
-	@$(BIN)/assay prepare pocket
-	@$(BIN)/assay run pocket --agent starter --agent automl --seeds 3 --time 24s --out $(DEMO)
+	@$(BIN)/assay prepare pocket:quick
+	@$(BIN)/assay run pocket:quick --agent starter --agent automl,evaluations=3 --seeds 3 --out $(DEMO)
 	@$(BIN)/assay report $(DEMO) --html $(DEMO)/report.html
 	@echo "See every step of every trial: $(BIN)/assay view $(DEMO) --open"
 
