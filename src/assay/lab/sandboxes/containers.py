@@ -236,7 +236,7 @@ def find_engine(program: str) -> Engine:
     """Return a container engine that responds; `LabError` says why there is none."""
     path = shutil.which(program)
     if path is None:
-        raise LabError(f"{program} is not installed; start an engine, or use --sandbox auto, which needs none")
+        raise LabError(f"{program} is not installed")
     return _ask_engine(program, path)
 
 
