@@ -76,7 +76,7 @@ def test_the_report_shows_all_figures(page):
     ):
         assert words in page.text
     assert "not applicable" in page.text and "3 of 9, 33%" in page.text and "0–100%" in page.text
-    assert page.tags["svg"] == 6 and page.tags["table"] == 4
+    assert page.tags["svg"] == 7 and page.tags["table"] == 5
 
 
 def test_the_sum_over_tasks_comes_first_and_equal_reasons_are_one_row():
