@@ -68,23 +68,45 @@ def test_every_kind_of_outage_is_survived_and_no_reply_is_requested_twice(tiny, 
     assert kinds.count("snapshot_taken") == 4
 
 
+def test_a_dead_server_is_reported_before_anything_starts(tiny, busy):
+    address = f"http://127.0.0.1:{free_port()}/v1"
+    result = tiny.call(*run_words(tiny, busy, address))
+    assert result.returncode == 1
+    assert f"openai/gpt-4o: cannot reach {address}/: connection refused" in result.stderr
+    assert not tiny.out.exists()
+
+
 @pytest.mark.slow
-def test_an_unreachable_provider_is_reported_and_resume_completes_the_run_later(tiny, busy):
+def test_a_server_that_dies_during_a_run_is_reported_and_resume_completes_the_run_later(tiny, busy):
     port = free_port()
     words = run_words(tiny, busy, f"http://127.0.0.1:{port}/v1", "--attempts", "1")
-    result = tiny.call(*words)
-    assert result.returncode == 1
-    assert "1 of 1 trials could not run (openai/gpt-4o cannot be reached" in result.stderr
-    assert f"assay resume {tiny.out}" in result.stderr
+    with ModelServer(ANSWERS[0], Silence(), port=port) as server:
+        process = tiny.start(*words)
+        tiny.wait_until(process, lambda: len(server.requests) == 2)
+    _, errors = process.communicate()
+    assert process.returncode == 1
+    assert "1 of 1 trials could not run (openai/gpt-4o cannot be reached: connection refused" in errors
+    assert f"assay resume {tiny.out}" in errors
     (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.state.cause) == ("failed", "infrastructure")
     assert trial.state.error_type == "ModelUnavailable"
-    attempts = tiny.events()[trial.path.name].count("started")
-    assert attempts == 10
-    with ModelServer(*ANSWERS, port=port):
+    assert tiny.events()[trial.path.name].count("started") == 10
+    again = tiny.call("resume", tiny.out)
+    assert again.returncode == 1 and "connection refused" in again.stderr
+    assert tiny.events()[trial.path.name].count("started") == 10
+    with ModelServer(*ANSWERS[1:], port=port):
         complete(tiny)
     check_complete(tiny, 1)
     assert workspace(trial)["replies.txt"].split() == ["first", "second", "third"]
+
+
+def test_time_that_ends_without_any_reply_is_not_the_agents_failure(tiny, busy):
+    with ModelServer(*[Silence()] * 9) as server:
+        words = run_words(tiny, busy, server.openai, "--attempts", "1", "--time", "3s", "-c", "retry_wait=0s")
+        result = tiny.call(*words, "--set", "attempt_timeout=100", "--total-time", "1s")
+    (trial,) = tiny.folder.trials()
+    assert (trial.state.cause, trial.state.error_type) == ("infrastructure", "ModelUnavailable"), result.stderr
+    assert trial.state.reason == "no model replied in the time of the trial"
 
 
 @pytest.mark.slow

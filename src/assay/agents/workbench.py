@@ -52,6 +52,7 @@ from assay.tasks import Task
 if TYPE_CHECKING:
     from assay.models import Message, Models, Reply, Sampling, Tool
 
+MAX_EMPTY_REPLIES = 3
 _FULL = "there is no space left in the workspace for {path!r}"
 _REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{path!r} is too long a name"}
 
@@ -87,6 +88,7 @@ class Workbench:
         self._model_budget = ModelBudget(recorder.clock)
         self._session: PythonSession | None = None
         self._session_open = False
+        self._asked = False
 
     @property
     def clock(self) -> Clock:
@@ -225,7 +227,8 @@ class Workbench:
         """Ask the model of a role; its reply is logged before anything is done with it.
 
         That a prompt is too long is logged too. That a model is unavailable is not, so that a trial that ends because
-        of it asks again when it is resumed; an agent that continues without the reply passes `record_failures`.
+        of it asks again when it is resumed; an agent that continues without the reply passes `record_failures`. A reply
+        that reached the output limit of the plan before it had any content is asked for again.
         """
         if self._models is None:
             raise UsageError("this agent needs a model; pass --model PROVIDER/MODEL")
@@ -234,6 +237,7 @@ class Workbench:
 
         async def perform() -> ModelResult:
             async with self._model_budget.reserve(models, role, messages, tools, sampling):
+                self._asked = True
                 try:
                     reply = await models.ask(role, messages, tools, choice=tool_choice, sampling=sampling)
                 except PromptTooLong as error:
@@ -246,16 +250,29 @@ class Workbench:
                 self.clock.count(tokens=reply.usage.total_tokens, cost=reply.usage.cost, waited=reply.waited)
                 return ModelResult(reply=reply)
 
-        result = await self._recorder.ask_model(
-            role, messages, tools, perform, tool_choice=tool_choice, sampling=sampling, lane=lane
+        own_limit = sampling is not None and sampling.max_tokens is not None
+        for _ in range(MAX_EMPTY_REPLIES):
+            result = await self._recorder.ask_model(
+                role, messages, tools, perform, tool_choice=tool_choice, sampling=sampling, lane=lane
+            )
+            if result.reply is None:
+                message = result.message or ""
+                if result.failure == "rejected":
+                    raise RequestRejected(message, models.name(role))
+                raise PromptTooLong(message) if result.failure == "prompt_too_long" else ModelError(message)
+            self._remember(models, result.reply)
+            if own_limit or not result.reply.cut_off_before_content:
+                return result.reply
+        raise ModelError(
+            f"{models.name(role)} reached its output limit before it wrote anything, {MAX_EMPTY_REPLIES} times in a "
+            "row; raise max_tokens or reasoning_room, or lower reasoning_effort"
         )
-        if result.reply is None:
-            message = result.message or ""
-            if result.failure == "rejected":
-                raise RequestRejected(message, models.name(role))
-            raise PromptTooLong(message) if result.failure == "prompt_too_long" else ModelError(message)
-        self._remember(models, result.reply)
-        return result.reply
+
+    def find_model_trouble(self) -> str | None:
+        """Return why a model, not the agent, is to blame if the time is over now; None if it is the agent."""
+        if self._models is None or self._models.trouble:
+            return self._models.trouble if self._models else None
+        return "no model replied in the time of the trial" if self._asked and not self.models_that_replied else None
 
     async def ask_human(self, question: str) -> str | None:
         """Ask the person at the terminal and wait for the answer; None if there is no terminal."""
@@ -313,9 +330,9 @@ class Workbench:
         """Record something that a long-lived process in the lab does."""
         return await self._recorder.call(request, perform, result_type, changes=True)
 
-    async def snapshot(self, *, force: bool = False) -> None:
-        """Save the workspace. `force`: a long-lived process may have changed it."""
-        await self._recorder.snapshot(force=force)
+    async def snapshot(self, *, force: bool = False, only_changed: bool = False) -> None:
+        """Save the workspace. `force`: a long-lived process may have changed it. `only_changed`: unless it is saved."""
+        await self._recorder.snapshot(force=force, only_changed=only_changed)
 
     async def skip_replay(self) -> Sequence[Call]:
         """Return the calls made before the trial was interrupted, for an agent that cannot be replayed.

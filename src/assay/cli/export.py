@@ -37,7 +37,7 @@ def export_command(folder: Path, out: Path | None, submissions: bool, reports: P
     """Export a run: one zip file for a leaderboard, grading reports, or Inspect logs.
 
     The zip file has the plan, logs, grades, hashes and grading reports; the same run always gives the same bytes.
-    Unpacked, it is a run folder without snapshots. assay aggregate reads the grading reports.
+    Unpacked, it is a run folder without the content of snapshots. assay aggregate reads the grading reports.
 
     \b
     Examples:

@@ -35,6 +35,13 @@ variant = click.option(
     help="Variant of the data: real, unverified, synthetic (which means synthetic-0), synthetic-7, or one per suite: "
     "mlebench=synthetic,pocket=real.  [default: real, or the only one that is prepared]",
 )
+trusted_keys = click.option(
+    "--trust",
+    "trusted",
+    multiple=True,
+    metavar="PUBKEY",
+    help="Public key that must have signed the run: a file or the key itself; may be given several times.",
+)
 sandbox = click.option(
     "--sandbox",
     metavar="NAME",

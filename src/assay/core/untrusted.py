@@ -57,10 +57,13 @@ def open_plain(path: Path, max_size: int) -> BinaryIO:
 
 
 def read_plain(path: Path, max_size: int = MAX_JSON) -> bytes:
-    """Return the content of a regular file."""
+    """Return the content of a regular file.
+
+    One that says it is empty is not read: in /proc, such files may have an end that never comes.
+    """
     with open_plain(path, max_size) as file:
         try:
-            content = file.read(max_size + 1)
+            content = file.read(max_size + 1) if os.fstat(file.fileno()).st_size else b""
         except OSError as error:
             raise RecordError(f"{path} cannot be read: {error.strerror}") from None
     if len(content) > max_size:

@@ -13,17 +13,36 @@ import pandas as pd
 
 from assay.core.errors import MissingDependency, SourceError
 from assay.data import archives
+from assay.data.pandas_floats import replace_floats
 from assay.data.splits import Split
 
 Value = str | int | float | bool
 
-# From version 3 on pandas always parses floats exactly, and warns when asked to.
-EXACT_FLOATS: Any = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
+# From version 3.1 on pandas always parses floats exactly, and warns when asked to.
+_VERSION = tuple(int(part) for part in pd.__version__.split(".")[:2])
+EXACT_FLOATS: Any = {"float_precision": "round_trip"} if _VERSION < (3, 1) else {}
 
 
 def read(source: Path | IO[bytes] | IO[str], **options: Any) -> pd.DataFrame:
     """Read a CSV file as pandas does by default, with exact floats."""
     return cast(pd.DataFrame, pd.read_csv(source, **EXACT_FLOATS, **options))
+
+
+def read_inexactly(path: Path, **options: Any) -> pd.DataFrame:
+    """Read a CSV file as the few published preparations that do not ask for exact floats did with pandas 2.2."""
+    return replace_floats(read(path, **options), path, **options)
+
+
+def from_records(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return records as a table in which, as in pandas 2.2, a text that is None stays None; an absent one is NaN."""
+    names = dict.fromkeys(name for record in records for name in record)
+    columns = {name: [record.get(name, np.nan) for record in records] for name in names}
+    return pd.DataFrame(
+        {
+            name: pd.Series(values, dtype=object if any(isinstance(value, str) for value in values) else None)
+            for name, values in columns.items()
+        }
+    )
 
 
 def read_zipped(archive: Path, name: str | None = None, **options: Any) -> pd.DataFrame:

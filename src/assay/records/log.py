@@ -8,8 +8,9 @@ import errno
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, cast
@@ -45,6 +46,9 @@ class EventLog:
     `check` raises once this writer may no longer write. If an earlier writer may still be alive, open the log
     `detached`: a copy replaces the file that the other has open, and what the other still writes is discarded. With
     `keep`, `events` has everything in the log, from when it was opened to the last event that was added.
+
+    The times of events never run backwards: they follow a clock that nobody can set, from the date when the log was
+    opened, or the last event if that is later.
     """
 
     def __init__(
@@ -63,6 +67,7 @@ class EventLog:
         self._number, self._chain, self._size = 0, START, 0
         self._error: OSError | None = None
         self._path = path
+        self._opened, self._opened_at = time.clock_gettime(time.CLOCK_BOOTTIME), datetime.now(UTC)
         refuse_links(path)
         if detached and path.exists():
             atomic_write(path, read_plain(path, MAX_LOG), check=self._check)
@@ -70,10 +75,13 @@ class EventLog:
         try:
             # Check only after opening: a writer whose lease is valid now has not opened a later writer's copy.
             self._check()
+            line = b""
             for number, line, chain in _chained_lines(path):
                 if keep:
                     self.events.append(_parse_at(path, number, line))
                 self._number, self._chain, self._size = number + 1, chain, self._size + len(line)
+            if last := _parse(line):
+                self._opened_at = max(self._opened_at, last.time)
             self._file.truncate(self._size)
         except BaseException:
             self._file.close()
@@ -96,7 +104,8 @@ class EventLog:
             raise self._error
         self._check()
         self._check_place()
-        header = {"number": self._number, "time": datetime.now(UTC), "epoch": self._epoch}
+        passed = timedelta(seconds=time.clock_gettime(time.CLOCK_BOOTTIME) - self._opened)
+        header = {"number": self._number, "time": self._opened_at + passed, "epoch": self._epoch}
         stamped = event.model_copy(update=header)
         # Text from outside can hold lone surrogates, which no file can: they become question marks.
         body = json.dumps(stamped.model_dump(mode="json"), ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -105,11 +105,15 @@ class TrialFile(TrialPlan):
     id: TrialName
     label: str
     prices: dict[str, Any] = Field(default_factory=dict)
+    dropped_settings: dict[str, list[str]] = Field(
+        default_factory=dict, description="model settings by role that the provider's client does not send"
+    )
     resources: Resources
     environment_from: str | None = Field(None, description="name or file of the environment, if not the task's")
     weights: str | None = Field(None, description="folder of pretrained weights that the lab sees")
     network: Network = "none"
     tasks_folder: str | None = None
+    planned_seeds: int | None = Field(None, description="number of seeds that the plan had")
     parent: TrialName | None = Field(default=None, description="the trial this one was forked from")
     parent_step: int | None = None
     replaces: TrialName | None = Field(

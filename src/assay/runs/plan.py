@@ -76,17 +76,18 @@ class Plan:
     def trials(self, home: Home, *, check_models: bool = True, check_built: bool = True) -> Iterator[TrialFile]:
         """Yield all trials in the order in which they start: all tasks with one seed before the next seed.
 
-        Unless `check_models` is off, access to the models is checked first; unless `check_built` is off, the
-        environments of labs must be built.
+        Unless `check_models` is off, trials say which settings their models would not get; unless `check_built` is off,
+        the environments of labs must be built.
         """
         agents = [(name, find_agent(name, settings)) for name, settings in self.agents]
         pairs = self._pair_up(agents, home, find_environment if check_built else environment_folder)
-        if check_models and any(agent.model_use() != "none" for _, agent in agents):
-            self._check_models()
+        asks = check_models and any(agent.model_use() != "none" for _, agent in agents)
+        dropped = self.find_dropped() if asks else {}
         for seed in range(1, self.seeds + 1):
             for pair in pairs:
                 for models in self._models_for(pair.name, pair.agent):
-                    yield self._make_trial(pair, models, hash_weights(models, home), seed)
+                    file = self._make_trial(pair, models, hash_weights(models, home), seed)
+                    yield file.model_copy(update={"dropped_settings": dropped.get(str(models), {}) if models else {}})
 
     def _pair_up(
         self, agents: Iterable[tuple[str, Agent]], home: Home, find_folder: Callable[[Home, str], Path]
@@ -134,12 +135,13 @@ class Plan:
             raise UsageError(f"agent {name} needs a model; pass --model PROVIDER/MODEL, e.g. openai/gpt-5")
         return self.models
 
-    def _check_models(self) -> None:
-        from assay.models import Models, Prices, settings_by_role
+    def find_dropped(self) -> dict[str, dict[str, list[str]]]:
+        """Return the model settings of each role that providers' clients do not send, for each entry of `models`."""
+        from assay.models import settings_by_role
+        from assay.models.dropped import find_dropped
 
         settings = settings_by_role(self.model_settings)
-        for models in self.models:
-            Models(models, settings, prices=Prices()).check()
+        return {str(models): find_dropped(models, settings) for models in self.models}
 
     def _make_trial(self, pair: _Pair, models: Mapping[str, str], model_weights: str | None, seed: int) -> TrialFile:
         task, data, required = pair.task, pair.data, pair.agent.requirements()
@@ -175,6 +177,7 @@ class Plan:
             weights=str(self.weights) if self.weights else None,
             network=required.network,
             tasks_folder=str(self.tasks_folder) if self.tasks_folder else None,
+            planned_seeds=self.seeds,
             origins=self._find_origins(task, limits),
             versions=current_versions(),
         )

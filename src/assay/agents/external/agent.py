@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -44,6 +45,7 @@ class External(Agent):
 
     summary = "runs any command-line agent in the lab: AIDE, mini-swe-agent, Claude Code, Codex, Gemini, or a command"
     asks_models: ClassVar[bool] = True
+    calls: ClassVar[tuple[str, ...]] = ("external_process", "write", "note", "model", "validation")
 
     profile: str = Field("", description="the agent: aide, mini-swe-agent, claude-code, codex, …, or a path.toml")
     command: str = Field("", description="command to run instead of a profile, with {task}, {endpoint}, {model}, …")
@@ -78,6 +80,13 @@ class External(Agent):
         if settings.get("profile_hash", digest) not in ("", digest):
             raise ValueError(f"the profile {settings['profile']} has changed since the trial was planned")
         return {**settings, "profile_hash": digest}
+
+    @classmethod
+    def settings_name_files(cls, settings: Mapping[str, Any]) -> bool:
+        """Whether the profile is not one of those that are shipped."""
+        from assay.agents.external.profile import profile_names
+
+        return settings.get("profile", "") not in ("", *profile_names())
 
     def label(self, name: str) -> str:
         """Return its name in reports."""
