@@ -240,7 +240,7 @@ def test_a_browser_shows_the_report_without_errors_and_sends_no_requests(tmp_pat
         report = tmp_path / "report.html"
         report.write_text(render_page(trials, panels(), "Pocket run", MADE_AT))
         dom, complaints = browse(report, tmp_path / "profile")
-        assert "Pocket run" in dom and dom.count("<svg") == 6 and "</html>" in dom
+        assert "Pocket run" in dom and dom.count("<svg") == 7 and "</html>" in dom
         assert complaints == [] and asked == []
 
         bait = tmp_path / "bait.html"
