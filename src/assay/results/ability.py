@@ -163,13 +163,14 @@ def _order_tasks(abilities: Floats, difficulties: Floats, trials: Floats) -> lis
 
 def _rank_correlation(first: Floats, second: Floats) -> float:
     """Return Spearman's correlation, with mean ranks for ties; 0 where either side is constant."""
-    ranks = [_ranks(values) for values in (first, second)]
+    ranks = [rank_values(values) for values in (first, second)]
     away = [rank - rank.mean() for rank in ranks]
     norm = float(np.linalg.norm(away[0]) * np.linalg.norm(away[1]))
     return float(away[0] @ away[1]) / norm if norm else 0.0
 
 
-def _ranks(values: Floats) -> Floats:
+def rank_values(values: Floats) -> Floats:
+    """Return the rank of each value from 0; values that are equal have their mean rank."""
     rounded = np.round(values, 9)
     below = (rounded[:, None] > rounded).sum(axis=1)
     equal = (rounded[:, None] == rounded).sum(axis=1)
