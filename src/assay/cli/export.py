@@ -55,7 +55,7 @@ def export_command(folder: Path, out: Path | None, submissions: bool, reports: P
     if reports:
         for name, content in build_reports(run).items():
             (reports / name).parent.mkdir(parents=True, exist_ok=True)
-            write_json(reports / name, content)
+            write_json(reports / name, content, mode=None)
     if logs:
         try:
             from assay.interop.inspect.logs import write_eval_logs

@@ -58,7 +58,7 @@ def new_agent_command(name: str, profile: bool, out: Path) -> None:
         raise UsageError(f"{out / existing} exists already; choose another name, or remove it")
     out.mkdir(parents=True, exist_ok=True)
     for file, text in new.items():
-        atomic_write(out / file, text)
+        atomic_write(out / file, text, mode=None)
         echo(f"Wrote {out / file}")
     echo(f"To try it, run: assay run pocket/digits --agent {agent} --seeds 1")
 

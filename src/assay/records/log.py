@@ -17,9 +17,18 @@ from typing import TypeVar, cast
 
 from pydantic import ValidationError
 
-from assay.core.disk import atomic_write
+from assay.core.disk import atomic_write, open_private
 from assay.core.errors import AssayError, RecordError
-from assay.core.untrusted import MAX_LINE, MAX_LOG, open_plain, parse_json, read_lines, read_plain, refuse_links
+from assay.core.untrusted import (
+    MAX_LINE,
+    MAX_LOG,
+    check_values,
+    open_plain,
+    parse_json,
+    read_lines,
+    read_plain,
+    refuse_links,
+)
 from assay.records.events import EVENT_ADAPTER, Event, EventBase
 
 MAX_SIZE = 10**9
@@ -71,7 +80,7 @@ class EventLog:
         refuse_links(path)
         if detached and path.exists():
             atomic_write(path, read_plain(path, MAX_LOG), check=self._check)
-        self._file = path.open("ab", buffering=0)
+        self._file = open(path, "ab", buffering=0, opener=open_private)  # noqa: SIM115 - paths have no opener
         try:
             # Check only after opening: a writer whose lease is valid now has not opened a later writer's copy.
             self._check()
@@ -80,7 +89,7 @@ class EventLog:
                 if keep:
                     self.events.append(_parse_at(path, number, line))
                 self._number, self._chain, self._size = number + 1, chain, self._size + len(line)
-            if last := _parse(line):
+            if last := _parse(line, path):
                 self._opened_at = max(self._opened_at, last.time)
             self._file.truncate(self._size)
         except BaseException:
@@ -180,7 +189,7 @@ def read_events_backwards(path: Path) -> Iterator[Event]:
     A line that is just being written is ignored; the chain is not checked.
     """
     for line in _lines_backwards(path):
-        event = _parse(line)
+        event = _parse(line, path)
         if event is None:
             raise RecordError(f"{path}: a line is not an event of a format that this version reads")
         yield event
@@ -207,7 +216,8 @@ def _no_check() -> None:
     """For a log that only one process knows of."""
 
 
-def _parse(line: bytes) -> Event | None:
+def _parse(line: bytes, name: object) -> Event | None:
+    check_values(line, name)
     try:
         return EVENT_ADAPTER.validate_json(line)
     except ValidationError:
@@ -215,7 +225,7 @@ def _parse(line: bytes) -> Event | None:
 
 
 def _parse_at(path: Path, number: int, line: bytes) -> Event:
-    event = _parse(line)
+    event = _parse(line, f"{path}, line {number + 1}")
     if event is None:
         raise RecordError(f"{path}, line {number + 1}: not an event of a format that this version reads")
     if event.number != number:

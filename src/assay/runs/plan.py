@@ -72,6 +72,7 @@ class Plan:
     describe: Describe = "plain"
     descriptions: Path | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
+    trusted: tuple[str, ...] = ()
 
     def trials(self, home: Home, *, check_models: bool = True, check_built: bool = True) -> Iterator[TrialFile]:
         """Yield all trials in the order in which they start: all tasks with one seed before the next seed.
@@ -179,6 +180,7 @@ class Plan:
             tasks_folder=str(self.tasks_folder) if self.tasks_folder else None,
             planned_seeds=self.seeds,
             origins=self._find_origins(task, limits),
+            trusted=self.trusted,
             versions=current_versions(),
         )
 

@@ -18,6 +18,7 @@ from assay.agents import Agent, Workbench, find_agent
 from assay.agents.recorder import Recorder
 from assay.core.disk import hash_file
 from assay.core.errors import (
+    PROVIDER_ERRORS,
     AssayError,
     LabError,
     ModelError,
@@ -224,6 +225,7 @@ class Trial:
             models = open_models(file, partial(self._report_trouble, state)) if file.models else None
             if models:
                 await stack.enter_async_context(models)
+            failure = _last_event(log, InfrastructureFailed)
             bench = Workbench(
                 task.model_copy(update={"resources": file.resources}),
                 lab,
@@ -232,6 +234,7 @@ class Trial:
                 check_format=partial(find_format_problem, task=task, home=self.home, file=file),
                 models=models,
                 description=description,
+                provider_failed=failure is not None and failure.error_type in PROVIDER_ERRORS,
             )
             crash = await _let_agent_work(agent, bench, log)
             self.lease.check()
@@ -334,7 +337,7 @@ async def _let_agent_work(agent: Agent, bench: Workbench, log: EventLog) -> Agen
     except OutOfBudget as exhausted:
         log.append(BudgetExhausted(limit=exhausted.limit, reason=str(exhausted)))
     except TimeoutError:
-        if trouble := bench.find_model_trouble():
+        if trouble := await bench.find_model_trouble():
             raise ModelUnavailable(trouble) from None
         log.append(BudgetExhausted(limit="time", reason="time is up"))
     except (Exception, SystemExit) as error:  # an agent can be any code: whatever it raises counts as its failure

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 TASK_FILE = "task.md"
 CHECK = (
-    "To check its format as often as you like, without a score, run: python -c "
+    "To check its format, without a score and at most {max_validations} times, run: python -c "
     "\"import urllib.request as r; print(r.urlopen('{endpoint}/validate', b'').read().decode())\"."
 )
 RESUMED = (
@@ -114,6 +114,7 @@ class External(Agent):
 
     async def work(self, bench: Workbench) -> None:
         """Run the command until it ends by itself or the budget does; what it has written is submitted."""
+        from assay.agents.external.endpoint import MAX_VALIDATIONS
         from assay.agents.external.runner import (
             ExternalAgentProcess,
             ExternalCommand,
@@ -127,7 +128,7 @@ class External(Agent):
         profile = self._load_profile()
         # A black box cannot continue where it was interrupted: it restarts with the files that it had written.
         values = placeholder_values(bench, profile.model, "", resumed=bool(past))
-        check = CHECK.format(endpoint=values["endpoint"])
+        check = CHECK.format(endpoint=values["endpoint"], max_validations=MAX_VALIDATIONS)
         values["task"] = (RESUMED if past else "") + briefing(bench, check=check)
         variables = {name: fill_placeholders(value, values) for name, value in self._variables(profile).items()}
         command = ExternalCommand(
