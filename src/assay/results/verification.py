@@ -135,7 +135,7 @@ def verify_run(
     *,
     expected: str | None = None,
     trusted: Collection[str] = (),
-    sandbox: SandboxName = "bubblewrap",
+    sandbox: SandboxName = "auto",
     regrade: bool = True,
     progress: Progress | None = None,
 ) -> Verification:

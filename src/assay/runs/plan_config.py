@@ -19,7 +19,7 @@ from assay.core.quantities import Bytes, Model, Seconds
 from assay.core.text import describe_validation_error, did_you_mean
 from assay.core.untrusted import read_toml
 from assay.lab.interface import SandboxName
-from assay.lab.sandboxes import SANDBOXES
+from assay.lab.sandboxes import check_sandbox
 from assay.models.prices import Price
 from assay.models.settings import ModelSettings, is_role, settings_by_role
 from assay.runs.descriptions import Describe
@@ -105,7 +105,7 @@ class PlanConfig(Model):
     seeds: int | None = Field(default=None, ge=1)
     edition: str | None = None
     variant: str | None = None
-    sandbox: Annotated[SandboxName, AfterValidator(SANDBOXES.check)] | None = None
+    sandbox: Annotated[SandboxName, AfterValidator(check_sandbox)] | None = None
     environment: str | None = Field(default=None, description="Python of labs, by name or requirements file")
     weights: Path | None = Field(default=None, description="folder of pretrained weights that labs see read-only")
     build: bool | None = Field(default=None, description="whether missing environments are built; they are by default")
