@@ -57,14 +57,14 @@ def test_tasks_are_77_percent_of_the_variance_of_the_published_row():
 
 def test_components_worked_by_hand():
     # Means 1, 0 and 1, 0: no agent, no interaction; task means 1 and 0 have a variance of 1/2.
-    same = {"s/a": [1.0, 1.0], "s/b": [0.0, 0.0]}
-    assert decompose_samples([same, same]).components == {
+    alike = {"s/a": [1.0, 1.0], "s/b": [0.0, 0.0]}
+    assert decompose_samples([alike, alike]).components == {
         "agents": 0.0, "families": 0.0, "tasks": 0.5, "agents on tasks": 0.0, "test rows": 0.0, "seeds": 0.0,
     }  # fmt: skip
     # Opposite agents: all of it is interaction, (1/2)² of four cells on one degree of freedom.
     other = {"s/a": [0.0, 0.0], "s/b": [1.0, 1.0]}
-    assert decompose_samples([same, other]).components["agents on tasks"] == 1.0
-    assert decompose_samples([same]) and decompose_samples([{"s/a": [1.0, 1.0]}]) is None
+    assert decompose_samples([alike, other]).components["agents on tasks"] == 1.0
+    assert decompose_samples([alike]) and decompose_samples([{"s/a": [1.0, 1.0]}]) is None
     assert decompose_samples([{"s/a": [1.0], "s/b": [0.0]}]) is None
 
 

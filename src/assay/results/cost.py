@@ -154,14 +154,14 @@ def _per_success(amounts: Floats, values: Floats, success: Claim) -> tuple[float
 def cost_table(agents: Sequence[AgentCost]) -> Table:
     """Return what agents spend per trial and per success, and whether they are on the fronts."""
     resources: list[tuple[Resource, str]] = [("cost", "$"), ("time", "time")]
-    shown = [(resource, name) for resource, name in resources if any(resource in agent.spending for agent in agents)]
+    listed = [(resource, name) for resource, name in resources if any(resource in agent.spending for agent in agents)]
     columns = [
         Column("agent"),
         Column("success", kind="percent"),
         Column("success_interval", "95%", "interval"),
         Column("hardware", data_only=True),
     ]
-    for resource, name in shown:
+    for resource, name in listed:
         columns += [
             Column(resource, f"{name} per trial", "number"),
             Column(f"{resource}_interval", "95%", "number", drop=1),
@@ -172,7 +172,7 @@ def cost_table(agents: Sequence[AgentCost]) -> Table:
     rows: list[tuple[Value, ...]] = []
     for agent in agents:
         row: list[Value] = [agent.agent, agent.success.value, agent.success.interval, agent.hardware]
-        for resource, _ in shown:
+        for resource, _ in listed:
             row += _cells(resource, agent.spending.get(resource))
         rows.append(tuple(row))
     tasks = plural(agents[0].success.evidence.tasks, "task")
