@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.resources import files
 from importlib.resources.abc import Traversable
 from random import Random
 from typing import ClassVar
@@ -25,6 +26,7 @@ from assay.agents.aide.execute import (
 )
 from assay.agents.aide.operators import OperatorPrompts
 from assay.agents.aide.policies import POLICIES, PolicySettings
+from assay.agents.aide.published import PublishedSearch
 from assay.agents.aide.review import review_attempts
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
@@ -48,7 +50,9 @@ class SearchState:
 class Aide(PolicySettings, Agent):
     """Drafts, debugs, improves and crosses over complete scripts, each scored by its own validation.
 
-    The best script's submission is what counts.
+    The best script's submission is what counts. With `rules=published` it is AIDE as MLE-bench ran it: it asks the role
+    `review` about each node and runs scripts one after another; `exec_share`, `memory` and the settings for reviews,
+    retries and confirmation do not apply.
     """
 
     scripts: ClassVar[tuple[str, ...]] = ("assay.agents.aide:preview.py",)
@@ -69,6 +73,10 @@ class Aide(PolicySettings, Agent):
 
     async def work(self, bench: Workbench) -> None:
         """Search round by round until the steps are used; the best submission so far is always in place."""
+        if self.rules == "published":
+            folder = self.templates or files("assay.agents.aide").joinpath("templates", "published")
+            await PublishedSearch(self, bench, Templates("assay.agents.aide", folder)).run()
+            return
         templates = Templates("assay.agents.aide", self.templates)
         prompts = OperatorPrompts(templates, await make_system_prompt(bench, templates), self.memory, self.adaptive)
         config = DraftConfig(bench, prompts, self.max_attempts, partial(self._time_limit, bench))

@@ -22,12 +22,20 @@ PolicyName = Literal["greedy", "mcts", "evolution", "random"]
 class PolicySettings(Settings):
     """Settings of the search policies; each policy reads those that concern it."""
 
+    rules: Literal["default", "published"] = Field(
+        "default", description="published: AIDE as MLE-bench ran it: its prompts, decisions and working folder"
+    )
     policy: PolicyName = Field("greedy", description="search policy: greedy, mcts, evolution or random")
     drafts: int = Field(5, ge=1, description="greedy, random: solutions drafted from scratch before any is improved")
     debug_prob: float = Field(
         0.5, ge=0, le=1, description="greedy, random: probability of debugging a buggy node, if there is one"
     )
-    max_debug_depth: int = Field(3, ge=0, description="consecutive fixes that are tried before a node is abandoned")
+    max_debug_depth: int = Field(
+        3,
+        ge=0,
+        description="consecutive fixes that are tried before a node is abandoned; greedy under the published rules "
+        "tries one more",
+    )
     width: int = Field(5, ge=1, description="mcts: children to expand before descending")
     exploration: float = Field(0.25, ge=0, description="mcts: exploration weight in UCT")
     population: int = Field(5, ge=1, description="evolution: nodes per generation")
@@ -62,8 +70,9 @@ def uniform(journal: Journal, random: Random, settings: PolicySettings) -> Choic
 def _draft_or_debug(journal: Journal, random: Random, settings: PolicySettings) -> Choice | None:
     if len(find_drafts(journal)) < settings.drafts:
         return Choice("draft")
-    buggy = open_bugs(journal, settings.max_debug_depth)
-    if buggy and random.random() < settings.debug_prob:
+    buggy = open_bugs(journal, settings.max_debug_depth + (settings.rules == "published"))
+    debugs = random.random() < settings.debug_prob
+    if debugs and buggy:
         return Choice("debug", (random.choice(buggy).id,))
     return None if journal.good else Choice("draft")
 
