@@ -60,7 +60,8 @@ _REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{pat
 class Workbench:
     """The only way for an agent to act: the lab and models, under a budget, everything recorded.
 
-    `check_format` returns what is wrong with the format of a submission, or None. `models_that_replied` are those
+    `check_format` returns what is wrong with the format of a submission, or None. `obfuscated` says whether the
+    description hides which competition the task comes from. `models_that_replied` are those
     that have replied so far.
     """
 
@@ -74,12 +75,14 @@ class Workbench:
         check_format: Callable[[bytes], str | None],
         models: "Models | None" = None,
         description: str | None = None,
+        obfuscated: bool = False,
     ) -> None:
         self.task = task
         self.lab = lab
         self.seed = seed
         self.terminal = TERMINAL
         self.description = task.description if description is None else description
+        self.obfuscated = obfuscated
         self.validations = 0
         self.models_that_replied: set[str] = set()
         self._recorder = recorder

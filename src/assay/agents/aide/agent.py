@@ -24,7 +24,7 @@ from assay.agents.aide.execute import (
     run_all,
     write_submission,
 )
-from assay.agents.aide.operators import OperatorPrompts
+from assay.agents.aide.operators import Memory, OperatorPrompts
 from assay.agents.aide.policies import POLICIES, PolicySettings
 from assay.agents.aide.published import PublishedSearch
 from assay.agents.aide.review import review_attempts
@@ -69,6 +69,7 @@ class Aide(PolicySettings, Agent):
     confirm: int = Field(0, ge=0, description="best nodes to rerun with another seed before the final choice")
     max_attempts: int = Field(3, ge=1, description="attempts to get a readable reply per script")
     memory: int = Field(6_000, ge=0, description="max characters about earlier nodes in a prompt")
+    remember_failures: bool = Field(True, description="include failed nodes in what a prompt says about earlier ones")
     adaptive: bool = Field(False, description="ask for more complex solutions the more siblings were tried")
 
     async def work(self, bench: Workbench) -> None:
@@ -78,7 +79,8 @@ class Aide(PolicySettings, Agent):
             await PublishedSearch(self, bench, Templates("assay.agents.aide", folder)).run()
             return
         templates = Templates("assay.agents.aide", self.templates)
-        prompts = OperatorPrompts(templates, await make_system_prompt(bench, templates), self.memory, self.adaptive)
+        memory = Memory(self.memory, self.remember_failures)
+        prompts = OperatorPrompts(templates, await make_system_prompt(bench, templates), memory, self.adaptive)
         config = DraftConfig(bench, prompts, self.max_attempts, partial(self._time_limit, bench))
         state = SearchState(bench, config, Journal(bench.task.metric.direction))
         while bench.clock.steps_left > self._reserved_steps(bench):

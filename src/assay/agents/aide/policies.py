@@ -13,6 +13,7 @@ from pydantic import Field
 
 from assay.agents.agent import Settings
 from assay.agents.aide.journal import Choice, find_drafts, fix_chain, open_bugs
+from assay.core.quantities import Seconds
 from assay.records import Journal
 from assay.records.events import SearchNode
 
@@ -35,6 +36,9 @@ class PolicySettings(Settings):
         ge=0,
         description="consecutive fixes that are tried before a node is abandoned; greedy under the published rules "
         "tries one more",
+    )
+    max_debug_seconds: Seconds | None = Field(
+        None, description="mcts, evolution: running time of a node and its fixes after which no other fix is tried"
     )
     width: int = Field(5, ge=1, description="mcts: children to expand before descending")
     exploration: float = Field(0.25, ge=0, description="mcts: exploration weight in UCT")
@@ -84,7 +88,7 @@ def mcts(journal: Journal, random: Random, settings: PolicySettings) -> Choice:
     root's children are drafts, those of a good node are its improvements. A buggy child stands for what its fixes lead
     to; an abandoned one is dead, and one that is still being evaluated cannot be descended into.
     """
-    if buggy := open_bugs(journal, settings.max_debug_depth):
+    if buggy := open_bugs(journal, settings.max_debug_depth, settings.max_debug_seconds):
         return Choice("debug", (buggy[0].id,))
     for parent in (None, *journal.good):
         if 0 < len(_attempts(journal, parent)) < settings.width:
@@ -155,7 +159,7 @@ def evolution(journal: Journal, random: Random, settings: PolicySettings) -> Cho
     The first generation consists of drafts, later ones of improvements and, from some point on, crossovers. Buggy nodes
     are debugged at once; fixes do not count towards the size of a generation.
     """
-    if buggy := open_bugs(journal, settings.max_debug_depth):
+    if buggy := open_bugs(journal, settings.max_debug_depth, settings.max_debug_seconds):
         return Choice("debug", (buggy[0].id,))
     generation = sum(node.operator != "debug" for node in journal.nodes) // settings.population
     pool = _parent_pool(journal, settings.max_pool)

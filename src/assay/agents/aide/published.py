@@ -98,7 +98,7 @@ class PublishedSearch:
         self._agent, self._bench, self._templates = agent, bench, templates
         self._journal = Journal(bench.task.metric.direction)
         self._file = PurePosixPath(bench.task.submission.file).name
-        self._role = _ENGINEER if bench.description == bench.task.obfuscated else _COMPETITOR
+        self._role = _ENGINEER if bench.obfuscated else _COMPETITOR
         self._task = _describe_task(bench, templates)
         self._data = ""
 

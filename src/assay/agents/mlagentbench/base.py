@@ -85,6 +85,7 @@ class ActionAgent(Agent):
         description="identical consecutive actions that end the trial, with a warning before; 0: no limit; "
         "default: 10, or 0 under the published rules",
     )
+    notes: str = Field("", description="notes to add to the task prompt")
     add_actions: tuple[str, ...] = Field((), description="actions to offer in addition, e.g. Read File+Write File")
     remove_actions: tuple[str, ...] = Field((), description="default actions not to offer, in the same form")
     interactive: bool = Field(False, description="offer Request Help; requires a person at the terminal")
@@ -253,7 +254,7 @@ class ActionAgent(Agent):
         system = templates.fill(
             self.prompt,
             actions=describe_actions(state.actions) if self.protocol == "text" else "",
-            task=briefing(bench, check=self._describe_check(state)),
+            task="\n\n".join(part for part in (briefing(bench, check=self._describe_check(state)), self.notes) if part),
             submission=bench.task.submission.file,
             format=self._describe_format(templates),
         )
