@@ -14,10 +14,11 @@ from anyio import to_thread
 
 from assay.agents.model_budget import ModelBudget
 from assay.agents.observation import Observation
+from assay.agents.provider_check import ProviderCheck
 from assay.agents.python_session import PythonSession
 from assay.agents.recorder import Recorder
 from assay.agents.terminal import TERMINAL, ask_person
-from assay.core.disk import atomic_write
+from assay.core.disk import atomic_write, make_private_folder
 from assay.core.errors import ModelError, PromptTooLong, RequestRejected, UnsafePath, UsageError
 from assay.lab.interface import Lab
 from assay.records import Clock
@@ -61,8 +62,8 @@ class Workbench:
     """The only way for an agent to act: the lab and models, under a budget, everything recorded.
 
     `check_format` returns what is wrong with the format of a submission, or None. `obfuscated` says whether the
-    description hides which competition the task comes from. `models_that_replied` are those
-    that have replied so far.
+    description hides which competition the task comes from. `provider_failed`: an earlier attempt ended because a model
+    did not answer.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class Workbench:
         models: "Models | None" = None,
         description: str | None = None,
         obfuscated: bool = False,
+        provider_failed: bool = False,
     ) -> None:
         self.task = task
         self.lab = lab
@@ -84,11 +86,12 @@ class Workbench:
         self.description = task.description if description is None else description
         self.obfuscated = obfuscated
         self.validations = 0
-        self.models_that_replied: set[str] = set()
+        self._replied: set[str] = set()
         self._recorder = recorder
         self._check_format = check_format
         self._models = models
         self._model_budget = ModelBudget(recorder.clock)
+        self._provider_check = ProviderCheck(suspect=provider_failed)
         self._session: PythonSession | None = None
         self._session_open = False
         self._asked = False
@@ -102,6 +105,11 @@ class Workbench:
     def model_roles(self) -> frozenset[str]:
         """The roles that have a model of their own."""
         return self._models.roles if self._models else frozenset()
+
+    @property
+    def models_that_replied(self) -> frozenset[str]:
+        """The models that have replied so far, to the agent or to a test prompt."""
+        return frozenset(self._replied | self._provider_check.models_that_answered)
 
     async def run(self, command: Sequence[str], *, seconds: float | None = None, stdin: bytes = b"") -> CommandResult:
         """Run a command in the workspace as one step, for at most `seconds` and never past the deadline."""
@@ -242,7 +250,11 @@ class Workbench:
             async with self._model_budget.reserve(models, role, messages, tools, sampling):
                 self._asked = True
                 try:
-                    reply = await models.ask(role, messages, tools, choice=tool_choice, sampling=sampling)
+                    reply = await self._provider_check.ask(
+                        models,
+                        role,
+                        lambda: models.ask(role, messages, tools, choice=tool_choice, sampling=sampling),
+                    )
                 except PromptTooLong as error:
                     return ModelResult(failure="prompt_too_long", message=str(error))
                 except ModelError as error:
@@ -250,7 +262,9 @@ class Workbench:
                         raise
                     rejected = isinstance(error, RequestRejected)
                     return ModelResult(failure="rejected" if rejected else "unavailable", message=str(error))
-                self.clock.count(tokens=reply.usage.total_tokens, cost=reply.usage.cost, waited=reply.waited)
+                self.clock.count(
+                    tokens=reply.usage.total_tokens, cost=reply.usage.cost, waited=reply.waited, since=reply.seconds
+                )
                 return ModelResult(reply=reply)
 
         own_limit = sampling is not None and sampling.max_tokens is not None
@@ -264,6 +278,7 @@ class Workbench:
                     raise RequestRejected(message, models.name(role))
                 raise PromptTooLong(message) if result.failure == "prompt_too_long" else ModelError(message)
             self._remember(models, result.reply)
+            self._model_budget.learn(models, role, messages, tools, result.reply.usage)
             if own_limit or not result.reply.cut_off_before_content:
                 return result.reply
         raise ModelError(
@@ -271,11 +286,17 @@ class Workbench:
             "row; raise max_tokens or reasoning_room, or lower reasoning_effort"
         )
 
-    def find_model_trouble(self) -> str | None:
+    async def find_model_trouble(self) -> str | None:
         """Return why a model, not the agent, is to blame if the time is over now; None if it is the agent."""
-        if self._models is None or self._models.trouble:
-            return self._models.trouble if self._models else None
-        return "no model replied in the time of the trial" if self._asked and not self.models_that_replied else None
+        models = self._models
+        trouble = models.trouble if models else None
+        if self._asked and not trouble and not self.models_that_replied:
+            trouble = "no model replied in the time of the trial"
+        if models is None or trouble is None:
+            return None
+        # Models that answer a test prompt are not down: what the agent sent takes too long.
+        answers = [await models.answers(role) for role in sorted(models.roles)]
+        return None if all(answers) else trouble
 
     async def ask_human(self, question: str) -> str | None:
         """Ask the person at the terminal and wait for the answer; None if there is no terminal."""
@@ -333,9 +354,9 @@ class Workbench:
         """Record something that a long-lived process in the lab does."""
         return await self._recorder.call(request, perform, result_type, changes=True)
 
-    async def snapshot(self, *, force: bool = False) -> None:
-        """Save the workspace. `force`: a long-lived process may have changed it."""
-        await self._recorder.snapshot(force=force)
+    async def snapshot(self, *, force: bool = False, only_changed: bool = False) -> None:
+        """Save the workspace. `force`: a long-lived process may have changed it. `only_changed`: unless it is saved."""
+        await self._recorder.snapshot(force=force, only_changed=only_changed)
 
     async def skip_replay(self) -> Sequence[Call]:
         """Return the calls made before the trial was interrupted, for an agent that cannot be replayed.
@@ -381,7 +402,9 @@ class Workbench:
                 content = await self.lab.read(name, max_size=max_size)
             except UnsafePath:
                 continue  # it is larger than what is left, or gone
-            target = self._recorder.trial_folder / "trajectory" / name
+            folder = self._recorder.trial_folder / "trajectory"
+            make_private_folder(folder)
+            target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             atomic_write(target, content)
             max_size -= len(content)
@@ -395,7 +418,7 @@ class Workbench:
 
     def _remember(self, models: "Models", reply: "Reply") -> None:
         models.remember(reply)
-        self.models_that_replied.add(reply.model)
+        self._replied.add(reply.model)
 
     def _limit_seconds(self, seconds: float | None) -> float:
         """Return the time for one part of a step: never more than is left."""

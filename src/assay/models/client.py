@@ -106,6 +106,10 @@ class Models:
         self._set_trouble(None)
         return reply
 
+    async def answers(self, role: str) -> bool:
+        """Whether the model in a role answers a short prompt of the harness soon; this counts as no request."""
+        return await self._client(role).answers(max(0, self._requests[self.name(role)] - 1))
+
     async def split_tokens(self, role: str, text: str) -> list[bytes] | None:
         """Return the tokens of a text, or None if the provider of the model does not say which they are."""
         return await self._client(role).split_tokens(text)

@@ -10,7 +10,7 @@ import anyio
 from inspect_ai.model import GenerateConfig, Logprobs, ModelOutput, ModelUsage, RetryDecision, get_model
 from inspect_ai.tool import ToolChoice, ToolFunction
 
-from assay.core.errors import AssayError, PromptTooLong
+from assay.core.errors import AssayError, ModelError, PromptTooLong
 from assay.core.text import one_line
 from assay.models import local as _local  # noqa: F401 - registers the provider
 from assay.models import provider_state
@@ -29,6 +29,8 @@ STOPS: dict[str, Stop] = {
     "tool_calls": "tool_calls",
     "content_filter": "filter",
 }
+_TEST_PROMPT = "Reply with the word OK."
+_TEST_TIMEOUT = 120.0
 MAX_REFUSED = 3
 """Attempts without any connection after which a request fails: a trial can wait for a dead server at no cost."""
 T = TypeVar("T")
@@ -103,6 +105,16 @@ class InspectClient:
         except Exception as error:  # whatever a provider's client raises means that there is no answer
             raise request_error(self._name, error) from error
         raise timeout_error(self._name, self._settings.timeout)
+
+    async def answers(self, number: int) -> bool:
+        """Whether the model answers a short prompt within two minutes."""
+        with anyio.move_on_after(_TEST_TIMEOUT):
+            try:
+                await self.ask([Message(role="user", text=_TEST_PROMPT)], (), number)
+            except (ModelError, PromptTooLong):
+                return False
+            return True
+        return False
 
     async def split_tokens(self, text: str) -> list[bytes] | None:
         """Return the tokens of a text, or None if the provider does not say which they are."""

@@ -455,8 +455,8 @@ def _find_reruns(trials: Sequence[TrialSummary]) -> tuple[set[Path], set[Path]]:
 
 
 def make_registry(files: Sequence[TrialFile]) -> Registry:
-    """Return the tasks, with those in the folders that records name."""
-    return Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}))
+    """Return the tasks, with those in the folders that records name, which replace none that are installed."""
+    return Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}), replace=False)
 
 
 def group_by(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:

@@ -177,6 +177,7 @@ class Plan:
             weights=str(self.weights) if self.weights else None,
             network=required.network,
             tasks_folder=str(self.tasks_folder) if self.tasks_folder else None,
+            planned_seeds=self.seeds,
             origins=self._find_origins(task, limits),
             versions=current_versions(),
         )

@@ -18,7 +18,16 @@ import anyio
 from assay.agents import Agent, Workbench, find_agent
 from assay.agents.recorder import Recorder
 from assay.core.disk import hash_file
-from assay.core.errors import AssayError, LabError, ModelError, ModelUnavailable, RecordError, RequestRejected
+from assay.core.errors import (
+    PROVIDER_ERRORS,
+    AssayError,
+    LabError,
+    ModelError,
+    ModelUnavailable,
+    RecordError,
+    RequestRejected,
+    UnsafePath,
+)
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
@@ -225,6 +234,7 @@ class Trial:
             models = open_models(file, partial(self._report_trouble, state)) if file.models else None
             if models:
                 await stack.enter_async_context(models)
+            failure = _last_event(log, InfrastructureFailed)
             bench = Workbench(
                 task.model_copy(update={"resources": file.resources}),
                 lab,
@@ -234,9 +244,12 @@ class Trial:
                 models=models,
                 description=description,
                 obfuscated=file.describe == "obfuscated",
+                provider_failed=failure is not None and failure.error_type in PROVIDER_ERRORS,
             )
             crash = await _let_agent_work(agent, bench, log)
             self.lease.check()
+            with suppress(UnsafePath):  # the agent has filled its quota: then what it submits has no known origin
+                await bench.snapshot(only_changed=True)
             entry = self.folder.save_submission(task.submission.file, *await bench.read_submission())
             load = max((load for load in (state.load, read_load()) if load is not None), default=None)
             changes: dict[str, Any] = {"status": "submitted", "validations": bench.validations, "load": load}
@@ -334,7 +347,7 @@ async def _let_agent_work(agent: Agent, bench: Workbench, log: EventLog) -> Agen
     except OutOfBudget as exhausted:
         log.append(BudgetExhausted(limit=exhausted.limit, reason=str(exhausted)))
     except TimeoutError:
-        if trouble := bench.find_model_trouble():
+        if trouble := await bench.find_model_trouble():
             raise ModelUnavailable(trouble) from None
         log.append(BudgetExhausted(limit="time", reason="time is up"))
     except (Exception, SystemExit) as error:  # an agent can be any code: whatever it raises counts as its failure

@@ -151,6 +151,9 @@ class JudgeVerdict:
     overruled: int = 0
 
 
+_EVENT_MARK = re.compile(r"\[(?=\s*event\b)", re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Judgements:
     """All verdicts by trial, why other trials could not be judged, and what asking used."""
@@ -201,7 +204,7 @@ async def judge_trials(trials: Sequence[TrialFolder], models: Models, done: Call
 def render_log(events: Iterable[Event]) -> list[Passage]:
     """Return a log as text; grades are excluded, because the agent did not see them."""
     seen = (event for event in events if event.kind != "graded")
-    return [Passage(event.number, f"{event.kind}: {_describe(event)}") for event in seen]
+    return [Passage(event.number, _defuse(f"{event.kind}: {_describe(event)}")) for event in seen]
 
 
 def split_parts(passages: Iterable[Passage], size: int) -> Iterator[Part]:
@@ -307,4 +310,9 @@ def _describe(event: Event) -> str:
 
 
 def _render_code(events: Sequence[Event], trial: TrialFolder) -> list[Passage]:
-    return [Passage(code.event, code.text) for code in read_code(events, ContentStore(trial.snapshots))]
+    return [Passage(code.event, _defuse(code.text)) for code in read_code(events, ContentStore(trial.snapshots))]
+
+
+def _defuse(text: str) -> str:
+    """Return text from a log in which nothing looks like the beginning of another event."""
+    return _EVENT_MARK.sub("(", text)

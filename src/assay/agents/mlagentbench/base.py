@@ -65,6 +65,17 @@ class ActionAgent(Agent):
     """Asks the main model for one action at a time and performs it, until the model gives its final answer."""
 
     asks_models: ClassVar[bool] = True
+    calls: ClassVar[tuple[str, ...]] = (
+        "model",
+        "action",
+        "command",
+        "python",
+        "write",
+        "read",
+        "note",
+        "human",
+        "validation",
+    )
     thoughts: ClassVar[tuple[ThoughtField, ...]] = ()
     prompt: ClassVar[str] = "act"
     templates: ClassVar[Traversable | None] = None

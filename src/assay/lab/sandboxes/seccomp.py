@@ -3,7 +3,8 @@
 Agents may run anything, so this is not an allow-list. It denies what widens the attack surface of the kernel
 (namespaces, mounts, tracing, keys, modules, io_uring), what reaches past the network namespace (unusual socket
 families), memory that control groups do not count (buffers of sockets), what all programs of a machine share a fixed
-number of (contexts of asynchronous I/O), and ways to outlive the harness.
+number of (contexts of asynchronous I/O), ways to see what other programs do with the files that labs share (inotify,
+fanotify, dnotify, leases), and ways to outlive the harness.
 """
 
 import errno
@@ -27,6 +28,8 @@ def build_filter(machine: str | None = None, *, pinned: bool = False) -> bytes:
     code = [_load(_ARCHITECTURE), *_unless_equal(cpu.audit, _KILL), _load(_NUMBER)]
     if cpu.x32_bit:
         code += _if_at_least(cpu.x32_bit, _refuse(errno.ENOSYS))
+    for number in cpu.inotify:
+        code += _if_equal(number, _refuse(errno.ENOSYS))  # for which programs have a fallback
     for number in (*cpu.denied, *([cpu.sched_setaffinity] if pinned else [])):
         code += _if_equal(number, _refuse(errno.EPERM))
     # The flags of clone3 are behind a pointer, which a filter cannot follow; the C library falls back to clone.
@@ -35,6 +38,7 @@ def build_filter(machine: str | None = None, *, pinned: bool = False) -> bytes:
     code += _if_equal(cpu.socket, *_socket_rules())
     code += _if_equal(cpu.setsockopt, *_setsockopt_rules())
     code += _if_equal(cpu.prctl, *_prctl_rules())
+    code += _if_equal(cpu.fcntl, *_fcntl_rules())
     return b"".join([*code, _ALLOW])
 
 
@@ -61,6 +65,12 @@ def _prctl_rules() -> list[bytes]:
     return [_load(_FIRST_ARGUMENT), *_unless_equal(_PR_SET_PDEATHSIG, _ALLOW), _load(_SECOND_ARGUMENT), *signals]
 
 
+def _fcntl_rules() -> list[bytes]:
+    """Refuse leases and notices of changes, which tell who else opens a file."""
+    commands = [line for command in _WATCHING_COMMANDS for line in _if_equal(command, _refuse(errno.EPERM))]
+    return [_load(_SECOND_ARGUMENT), *commands, _ALLOW]
+
+
 @dataclass(frozen=True)
 class _Processor:
     """The numbers that a processor architecture assigns to system calls."""
@@ -70,6 +80,8 @@ class _Processor:
     socket: int
     setsockopt: int
     prctl: int
+    fcntl: int
+    inotify: tuple[int, ...]
     sched_setaffinity: int
     denied: tuple[int, ...]
     x32_bit: int = 0
@@ -106,6 +118,8 @@ _PROCESSORS = {
         socket=41,
         setsockopt=54,
         prctl=157,
+        fcntl=72,
+        inotify=(253, 254, 294),
         sched_setaffinity=203,
         denied=(*(x86 for x86, _ in _DENIED.values()), *_DENIED_EVERYWHERE),
         x32_bit=0x40000000,
@@ -116,6 +130,8 @@ _PROCESSORS = {
         socket=198,
         setsockopt=208,
         prctl=167,
+        fcntl=25,
+        inotify=(26, 27),
         sched_setaffinity=122,
         denied=(*(arm for _, arm in _DENIED.values() if arm is not None), *_DENIED_EVERYWHERE),
     ),
@@ -129,6 +145,7 @@ _NETLINK = 16
 _SOL_SOCKET = 1
 _BUFFER_OPTIONS = (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, and their variants for the administrator
 _PR_SET_PDEATHSIG = 1
+_WATCHING_COMMANDS = (1024, 1026)  # F_SETLEASE, F_NOTIFY
 
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = (
     0,
