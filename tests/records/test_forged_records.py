@@ -319,7 +319,7 @@ def test_what_may_be_true_but_is_not_established_gives_no_grade(finished, attack
 def test_an_agent_of_somebody_elses_file_is_not_compared_and_that_is_said(finished):
     verification = verify(finished)
     assert verification.grade == "consistent"
-    assert any("2 of 4 trials have the label and the kinds of calls" in text for text in verification.established)
+    assert any("the kinds of calls of their agent" in text and "2 of 4" in text for text in verification.established)
     assert "Of 2 trials, whose work it is." in verification.not_established
 
 
