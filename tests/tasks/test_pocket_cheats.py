@@ -1,4 +1,4 @@
-"""Shortcuts on the pocket tasks: none may score better than a constant prediction."""
+"""Shortcuts on the pocket tasks: none may score better than a constant or random prediction."""
 
 import json
 from pathlib import Path
@@ -23,13 +23,16 @@ TASKS = [task for task in Registry().select("pocket") if task.judged == "table"]
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
-def test_no_shortcut_beats_a_constant(task: Task, pocket_home: Home) -> None:
+def test_no_shortcut_beats_a_constant_or_a_random_guess(task: Task, pocket_home: Home) -> None:
     prepared = load_prepared(pocket_home, task)
     scores = grade_all(pocket_home, prepared, submit_shortcuts(pocket_home, prepared))
     assert task.measured is not None
     panel = {solution.name: solution.score for solution in task.measured.panel}
     weakest, best = task.measured.panel[0], task.measured.panel[-1].score
-    constants = [panel[CONSTANTS.get(task.name, weakest.name)], *(scores[name] for name in ("sample", "constant") if name in scores)]
+    constants = [
+        panel[CONSTANTS.get(task.name, weakest.name)],
+        *(scores[name] for name in ("sample", "constant", "guess") if name in scores),
+    ]
     trivial = max(constants) if task.metric.direction == "higher" else min(constants)
     shares = {name: (score - trivial) / (best - trivial) for name, score in scores.items()}
     assert shares and {name: share for name, share in shares.items() if share > TOLERANCE} == {}

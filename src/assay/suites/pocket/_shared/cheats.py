@@ -24,7 +24,8 @@ def main() -> None:
     if not FACTS["targets"]:
         return
     train, test = pd.read_csv(DATA / FACTS["train"]), pd.read_csv(DATA / FACTS["test"])
-    for name, predict in (("constant", constant), ("id-order", by_order), ("look-up", look_up), ("files", by_files)):
+    shortcuts = {"constant": constant, "guess": guess, "id-order": by_order, "look-up": look_up, "files": by_files}
+    for name, predict in shortcuts.items():
         submission = test[[FACTS["id"]]].copy()
         for column, target in FACTS["targets"].items():
             submission[column] = predict(train, train[target], test)
@@ -34,6 +35,11 @@ def main() -> None:
 def constant(train: pd.DataFrame, target: pd.Series, test: pd.DataFrame) -> np.ndarray:
     """Predict what is most common, or the median."""
     return np.full(len(test), target.median() if is_amount(target) else target.mode()[0])
+
+
+def guess(train: pd.DataFrame, target: pd.Series, test: pd.DataFrame) -> np.ndarray:
+    """Predict the target of a random training row: better than a constant where each class counts the same."""
+    return target.sample(len(test), replace=True, random_state=0).to_numpy()
 
 
 def by_order(train: pd.DataFrame, target: pd.Series, test: pd.DataFrame) -> np.ndarray:
