@@ -96,7 +96,7 @@ def line_on_blurs(x: Images, masks: Any, unseen: Images) -> Any:
 
 
 def positions(x: Images, masks: Any, unseen: Images) -> Any:
-    return classify(boosting(80), x, masks, unseen, lambda part: np.concatenate([blurs(part), place(part)], axis=-1))
+    return classify(boosting(80), x, masks, unseen, lambda part: np.concatenate([blurs(part), locate(part)], axis=-1))
 
 
 def flat_blurs(x: Images, masks: Any, unseen: Images) -> Any:
@@ -170,7 +170,7 @@ def blurs(part: Images) -> Images:
     return np.stack([part, *(gaussian_filter(part, size) for size in (0.7, 1.5, 3, 6))], axis=-1)
 
 
-def place(part: Images) -> Images:
+def locate(part: Images) -> Images:
     rows, columns = np.indices(part.shape)
     return np.stack([rows / part.shape[0], np.abs(columns / part.shape[1] - 0.5)], axis=-1)
 
@@ -187,7 +187,7 @@ def everything_about(part: Images) -> Images:
     flat = flatten(part)
     edges = np.hypot(sobel(flat, axis=0), sobel(flat, axis=1))
     extra = [edges, gaussian_filter(edges, 2), median_filter(flat, 5), flat - gaussian_filter(flat, 4)]
-    return np.concatenate([blurs(flat), blurs(part), place(part), np.stack(extra, axis=-1)], axis=-1)
+    return np.concatenate([blurs(flat), blurs(part), locate(part), np.stack(extra, axis=-1)], axis=-1)
 
 
 def fit_range(x: Images, masks: Any) -> tuple[float, float]:

@@ -30,11 +30,11 @@ def prepare(job: PrepareJob) -> None:
         rankings: list[str] = []
         listed: list[list[str]] = []
         for query in random.permutation(np.flatnonzero(own)):
-            same = np.flatnonzero((addresses == addresses[query]) & (np.abs(np.arange(len(texts)) - query) > 1))
+            siblings = np.flatnonzero((addresses == addresses[query]) & (np.abs(np.arange(len(texts)) - query) > 1))
             near = np.flatnonzero(own & (np.abs(years - years[query]) <= NEARBY) & (addresses != addresses[query]))
-            if len(same) == 0 or len(near) < CANDIDATES - 1 or len(queries) == count:
+            if len(siblings) == 0 or len(near) < CANDIDATES - 1 or len(queries) == count:
                 continue
-            chosen = np.r_[random.choice(same), random.choice(near, CANDIDATES - 1, replace=False)]
+            chosen = np.r_[random.choice(siblings), random.choice(near, CANDIDATES - 1, replace=False)]
             order = random.permutation(CANDIDATES)
             queries.append(texts[query])
             rankings.append(f"c{int(np.flatnonzero(order == 0)[0])}")
