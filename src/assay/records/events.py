@@ -555,6 +555,8 @@ class LabOpened(EventBase):
     answers: AnswerAccess
     gpus: tuple[int, ...] = ()
     load: float | None = Field(default=None, description="runnable processes per core of the machine")
+    processor: str | None = Field(default=None, description="model of the machine's processor")
+    gpu_model: str | None = Field(default=None, description="model of the trial's GPUs")
 
 
 class CallStarted(EventBase):

@@ -34,8 +34,16 @@ FORMAT = "trials/1"
 Direction = Literal["higher", "lower"]
 Item = TypeVar("Item")
 
-CONDITIONS = ("edition", "variant", "budget", "hardware", "network", "description", "sealing")
+CONDITIONS = (
+    *("edition", "variant", "budget", "hardware", "network", "description", "sealing"),
+    *("data", "task", "environment"),
+)
 """What two trials must have in common before they are compared."""
+
+NAMED_CONDITIONS = ("grader", "processor", "gpu", "load")
+"""What a verdict names where trials differ in it."""
+
+_HASH = 12
 
 
 @dataclass(frozen=True, order=True)
@@ -97,6 +105,7 @@ class TrialRow:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     split: str = ""
+    family: str = ""
     sample_score: float | None = None
     ignores_noise: bool = False
     conditions: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -252,6 +261,7 @@ _SCHEMA = (
     _column("suite", lambda row: row.suite, "text", "suite of the task"),
     _column("task", lambda row: row.task, "text", "task, as SUITE/TASK"),
     _column("split", lambda row: row.split, "text", "smallest split of the suite that has the task"),
+    _column("family", lambda row: row.family or None, "text", "family of the task, if it has siblings"),
     _column("metric", lambda row: row.metric, "text", "name of the metric"),
     _column("direction", lambda row: row.direction, "text", "higher or lower: which score is better"),
     _column("edition", lambda row: row.edition, "text", "edition of the rules"),
@@ -347,9 +357,9 @@ class Frame(Sequence[TrialRow]):
         return self.where(lambda row: row.counts)
 
     @property
-    def strata(self) -> dict[str, str]:
-        """The split of each task."""
-        return {row.task: row.split for row in self.rows}
+    def families(self) -> dict[str, str]:
+        """The family of each task that has siblings."""
+        return {row.task: row.family for row in self.rows if row.family}
 
     @property
     def panels(self) -> dict[str, Measured]:
@@ -403,7 +413,7 @@ def make_frame(trials: Sequence[TrialSummary], registry: Registry | None = None)
     plans = {trial.plan: trial.file for trial in trials}
     known = registry or make_registry(list(plans.values()))
     tasks = {name: known.recorded_task(name) for name in {file.task for file in plans.values()}}
-    splits = known.split_of_each(tasks)
+    splits, families = known.split_of_each(tasks), known.family_of_each(tasks)
     labels = label_plans(plans)
     samples = {plan: _sample_score(file, tasks[file.task]) for plan, file in plans.items()}
     replaced, repeated = _find_reruns(trials)
@@ -417,6 +427,7 @@ def make_frame(trials: Sequence[TrialSummary], registry: Registry | None = None)
             replaced=trial.folder.path in replaced,
             repeated=trial.folder.path in repeated,
             split=splits.get(trial.file.task, ""),
+            family=families.get(trial.file.task, ""),
             sample_score=samples[trial.plan],
         )
         for trial in trials
@@ -461,6 +472,7 @@ def _make_row(
     replaced: bool,
     repeated: bool,
     split: str,
+    family: str,
     sample_score: float | None,
 ) -> TrialRow:
     file, state, grade = trial.file, trial.state, trial.grade
@@ -499,6 +511,7 @@ def _make_row(
         started_at=_moment(state.started_at),
         ended_at=_moment(state.ended_at),
         split=split,
+        family=family,
         sample_score=sample_score,
         ignores_noise=file.edition in task.success_as_published,
         conditions=conditions,
@@ -507,7 +520,7 @@ def _make_row(
 
 
 def _describe_conditions(file: TrialFile) -> dict[str, str]:
-    """Return the conditions of a trial by the names in `CONDITIONS`, but for the sealing, which only its end shows."""
+    """Return the conditions of a trial that its plan shows, by their names; a network that nobody asks is none."""
     budget, resources = file.budget, file.resources
     limits = [format_duration(budget.time), f"{budget.steps} steps"]
     limits += [f"{budget.tokens:,} tokens"] if budget.tokens else []
@@ -518,15 +531,29 @@ def _describe_conditions(file: TrialFile) -> dict[str, str]:
         "variant": file.variant,
         "budget": ", ".join(limits),
         "hardware": ", ".join(hardware),
-        "network": file.network,
+        "network": "none" if file.network == "models" and not file.models else file.network,
         "description": file.describe,
+        "data": file.hashes.get("data", "unknown")[:_HASH],
+        "task": file.hashes.get("task", "unknown")[:_HASH],
+        "environment": file.hashes.get("environment", "unknown")[:_HASH],
+        "grader": file.hashes.get("code", "unknown")[:_HASH],
     }
 
 
 def condition_of(row: TrialRow, name: str) -> str:
-    """Return one of the `CONDITIONS` of a trial."""
-    sealing = "unsealed" if row.unsealed else "sealed"
-    return row.conditions.get(name, sealing if name == "sealing" else "unknown")
+    """Return one of the `CONDITIONS` or `NAMED_CONDITIONS` of a trial; `unknown` where its record does not say."""
+    state = row.record.state if row.record else None
+    match name:
+        case "sealing":
+            return "unsealed" if row.unsealed else "sealed"
+        case "load":
+            return "unknown" if row.load is None else "busy machine" if row.busy else "idle machine"
+        case "processor":
+            return (state and state.processor) or "unknown"
+        case "gpu":
+            return (state and state.gpu_model) or "unknown"
+        case _:
+            return row.conditions.get(name, "unknown")
 
 
 def _sample_score(file: TrialFile, task: Task) -> float | None:

@@ -385,6 +385,16 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def holm_allowances(p_values: Sequence[float], total: int, alpha: float = 0.05) -> list[int]:
+    """Return for how many comparisons each of some must allow by Holm's method, if there are `total` of them."""
+    allowances = [total] * len(p_values)
+    step = total
+    for index in sorted(range(len(p_values)), key=lambda index: p_values[index]):
+        allowances[index] = step
+        step -= p_values[index] * step <= alpha and step > 1
+    return allowances
+
+
 def probability_of_improvement(first: Sample, second: Sample) -> float:
     """Return the mean over tasks of the probability that a trial of the first beats one of the second, ties half."""
 
@@ -686,6 +696,37 @@ def bradley_terry_intervals(
     ties = np.maximum(random.exponential(size=(resamples, 1, 1)), _LEAST_TIE)
     strengths = bradley_terry(np.tensordot(weights, _wins_by_task(samples, tasks), axes=1), ties)
     return [_percentiles(strengths[:, agent], confidence) for agent in range(len(samples))]
+
+
+def probability_of_best(samples: Sequence[Sample]) -> list[float]:
+    """Return the probability of each agent to have the highest mean on tasks like these; ties are shared.
+
+    Tasks have random weights, the same for all agents, and on a further task each agent has a random value.
+    """
+    tasks = list(samples[0])
+    means = np.array([[fmean(sample[task]) for sample in samples] for task in tasks])
+    weights, extra = _random_weights(len(tasks), 1.0)
+    totals = weights @ means + extra[:, None] * np.random.default_rng(1).random((DRAWS, len(samples)))
+    best = np.bincount(totals.argmax(axis=1), minlength=len(samples)) / DRAWS
+    return [float(share) for share in best]
+
+
+def shrink_means(samples: Sequence[Sample]) -> list[float]:
+    """Return the means of agents, drawn towards their common mean by what chance contributes to their spread.
+
+    That is Lindley's estimate, 1 − (K − 3)s²/Σ(x̄ᵢ − x̄)² of the way, for four agents or more, where s² is the variance
+    of an agent's mean around the task's: the best of many agents owes its rank to luck in part.
+    """
+    means = np.array([[fmean(sample[task]) for task in samples[0]] for sample in samples])
+    own, center = means.mean(axis=1), means.mean()
+    spread = float(((own - center) ** 2).sum())
+    if len(samples) < 4 or means.shape[1] < 2 or spread < _TOLERANCE:
+        return [float(mean) for mean in own]
+    residuals = means - means.mean(axis=0) - own[:, None] + center
+    agents, tasks = means.shape
+    chance = float((residuals**2).sum()) / ((agents - 1) * (tasks - 1)) / tasks
+    kept = max(0.0, 1 - (agents - 3) * chance / spread)
+    return [float(center + kept * (mean - center)) for mean in own]
 
 
 # Power, and success in several attempts

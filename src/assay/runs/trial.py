@@ -22,7 +22,7 @@ from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
 from assay.lab import open_lab
-from assay.lab.machine_load import read_load
+from assay.lab.machine_load import read_gpu_model, read_load, read_processor
 from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder
 from assay.records.events import (
     AgentCrashed,
@@ -208,7 +208,14 @@ class Trial:
             setup = lab_setup(file, task, agent, self.home, self.gpus)
             lab = await stack.enter_async_context(open_lab(self.home, setup, sandbox=file.sandbox))
             answers: AnswerAccess = "withheld" if lab.sealing.sealed else "within reach"
-            opened = LabOpened(sealing=lab.sealing, answers=answers, gpus=self.gpus, load=read_load())
+            opened = LabOpened(
+                sealing=lab.sealing,
+                answers=answers,
+                gpus=self.gpus,
+                load=read_load(),
+                processor=read_processor(),
+                gpu_model=read_gpu_model() if self.gpus else None,
+            )
             state = opened_state(log.add(opened))
             self.folder.write_state(state)
             description = description_of(file, task)
