@@ -10,7 +10,7 @@ from assay.data.store import prepare
 from assay.grading import grade_submission
 from assay.tasks import Registry
 
-MAX_FILES = 10
+MAX_FILES = 11
 CAREFUL = {"strict": "grading/submission/strict.py", "lenient": "grading/submission/lenient.py"}
 
 

@@ -22,6 +22,7 @@ from assay.cli.output import (
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.table import Column, Table
+from assay.core.values import format_number
 from assay.grading import grade_submission, validate_submission
 from assay.grading.result import Grade
 from assay.tasks import Task
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from assay.grading.batch import NotGraded
     from assay.lab.interface import SandboxName
     from assay.records import TrialFolder
+
+_UNSURE = 0.01
+"""A medal is said to be uncertain if its probability is between this and one minus this."""
 
 
 @click.command("grade")
@@ -269,6 +273,8 @@ def _print_grade(task: Task, grade: Grade) -> None:
         echo(f"  invalid submission: {grade.why}")
         return
     spread = f" ± {grade.tolerance:.0%}" if grade.tolerance else ""
+    if grade.score_error:
+        spread = f" ± {format_number(grade.score_error, like=100 * grade.score_error)} (test-set noise)"
     echo(f"  {task.metric.name} {_score(grade)}{spread} ({task.metric.direction} is better)")
     if grade.rank is not None:
         panel_size = grade.panel_size or 0
@@ -277,6 +283,8 @@ def _print_grade(task: Task, grade: Grade) -> None:
         echo(f"  no medals: the human leaderboard is of the real data, not of {grade.variant} data")
     elif task.leaderboard:
         echo(f"  {grade.medal or 'no'} medal, {'above' if grade.above_median else 'not above'} the median team")
+        if grade.medal_probability is not None and _UNSURE < grade.medal_probability < 1 - _UNSURE:
+            echo(f"  a medal has a probability of {grade.medal_probability:.0%} on another test set of this size")
         if grade.percentile is not None:
             echo(f"  better than {grade.percentile:.1f}% of {task.leaderboard.teams} human teams")
     if grade.improvement is not None:

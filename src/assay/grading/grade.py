@@ -20,6 +20,7 @@ from assay.core.home import Home
 from assay.core.plugins import Plugins, split_path
 from assay.core.text import describe_validation_error
 from assay.grading.metrics import evaluate, find_metric
+from assay.grading.noise import ScoredRows, measure_noise
 from assay.grading.result import Grade, Judgement, Medal, NotFinite
 from assay.grading.submission.read import choose_parser, open_submission
 from assay.tasks import EditionRules, Leaderboard, Measured, Metric, Solution, Task
@@ -121,12 +122,16 @@ def judge_table(source: SubmissionSource, prepared: "Prepared") -> Judgement:
         if split_path(task.judged):
             return Judgement(score=JUDGES.load(task.judged, task.folder)(_read(source, task)))
         parsed = parser.read(source, _name(source, task))
-        score = evaluate(find_metric(task), parsed.truth, parsed.values, task.metric.params | parsed.parameters)
+        function, params = find_metric(task), task.metric.params | parsed.parameters
+        truth, values = parsed.truth, parsed.values
+        score = evaluate(function, truth, values, params)
     except InvalidSubmission as error:
         return Judgement(why=str(error))
-    if not (math.isfinite(score) or parser.accepts_any_score):
-        return Judgement(why=f"{task.metric.name} has no finite value for these predictions.")
-    return Judgement(score=score)
+    if not math.isfinite(score):
+        reason = f"{task.metric.name} has no finite value for these predictions."
+        return Judgement(score=score) if parser.accepts_any_score else Judgement(why=reason)
+    rows = ScoredRows(truth, values, params, parsed.units, task.metric.positions)
+    return Judgement(score=score, noise=measure_noise(task, function, rows))
 
 
 async def _judge_by_running(
@@ -181,11 +186,12 @@ def make_grade(source: SubmissionSource, prepared: "Prepared", judgement: Judgem
     improvement = compute_improvement(score, measured.baseline, metric) if measured and score is not None else None
     if prepared.edition in task.success_as_published and score is not None and score <= 0:
         improvement = None  # The published evaluation takes a score of 0 or less for no score.
-    beyond_spread = is_beyond_spread(score, measured, metric) if measured and score is not None else None
+    error = (judgement.noise.error if judgement.noise else None) or 0.0
+    beyond_spread = is_beyond_spread(score, measured, metric, error) if measured and score is not None else None
     published = _is_published_success(board, measured, medal, improvement)
     success = published
     if published and measured and score is not None and not board and prepared.edition not in task.success_as_published:
-        success = _is_beyond_noise(score, judgement.tolerance or 0.0, measured, metric)
+        success = bool(beyond_spread) and _still_gains(score, judgement.tolerance or 0.0, measured, metric)
     return Grade(
         competition_id=task.name,
         score=score if finite else None,
@@ -222,6 +228,7 @@ def make_grade(source: SubmissionSource, prepared: "Prepared", judgement: Judgem
         deterministic=not task.timed,
         tolerance=judgement.tolerance,
         sealed=judgement.sealed,
+        noise=judgement.noise,
     )
 
 
@@ -236,16 +243,15 @@ def _is_published_success(
     return None
 
 
-def _is_beyond_noise(score: float, tolerance: float, measured: Measured, metric: Metric) -> bool:
-    """Return whether a gain of more than 10% is left at the worse end of the score's interval, beyond the spread.
+def _still_gains(score: float, tolerance: float, measured: Measured, metric: Metric) -> bool:
+    """Return whether a gain of more than 10% is left at the worse end of a measured score's interval.
 
     A measured score is a ratio, whose interval is as wide in both directions as a factor: a tolerance of 1.5 is too
     much to trust a gain of 2, but not one of 100.
     """
     factor = 1 + tolerance
     worse_end = score / factor if metric.direction == "higher" else score * factor
-    still_gains = beats_baseline(compute_improvement(worse_end, measured.baseline, metric))
-    return still_gains and is_beyond_spread(score, measured, metric)
+    return beats_baseline(compute_improvement(worse_end, measured.baseline, metric))
 
 
 def _exists(source: SubmissionSource, prepared: "Prepared") -> bool:
@@ -339,14 +345,14 @@ def beats_baseline(improvement: float | None) -> bool:
     return improvement is not None and improvement > _MIN_IMPROVEMENT
 
 
-def is_beyond_spread(score: float, measured: Measured, metric: Metric) -> bool:
-    """Return whether the score beats the starter's mean by more than two standard deviations of its seeds.
+def is_beyond_spread(score: float, measured: Measured, metric: Metric, error: float = 0.0) -> bool:
+    """Return whether the score beats the starter's mean by more than two standard deviations of noise.
 
-    With five seeds, about one in fourteen further runs of the same starter gets that far by chance. If all seeds
-    score the same there is no spread: then anything better is beyond it.
+    Noise is the spread of the starter's seeds together with the `error` of the score, which comes from the choice of
+    test rows. With five seeds, about one in fourteen further runs of the same starter exceeds the spread by chance.
     """
     gain = _gain(score, measured.baseline, metric)
-    return gain > _CHANCE_DEVIATIONS * measured.baseline_spread and round_score(gain) > 0
+    return gain > _CHANCE_DEVIATIONS * math.hypot(measured.baseline_spread, error) and round_score(gain) > 0
 
 
 def _gain(score: float, baseline: float, metric: Metric) -> float:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from assay.core.errors import InvalidSubmission, LabError
 from assay.core.quantities import format_size
 from assay.grading.grade import judge_table, validate_submission
-from assay.grading.result import Judgement
+from assay.grading.result import Judgement, TestNoise
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
@@ -104,7 +104,9 @@ def _call(request: _Request) -> Judgement:
     if done.returncode != 0 or len(done.stdout) > _MAX_REPLY:
         message = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
         raise LabError(f"the process that reads submissions failed (exit code {done.returncode}): {message}")
-    return Judgement(**json.loads(done.stdout))
+    reply = json.loads(done.stdout)
+    noise = reply.pop("noise")
+    return Judgement(**reply, noise=noise and TestNoise.model_validate(noise))
 
 
 def serve_request() -> None:
@@ -122,7 +124,8 @@ def serve_request() -> None:
                 judgement = Judgement(why=str(error))
     except MemoryError:
         sys.exit(_OUT_OF_MEMORY)
-    sys.stdout.write(json.dumps(asdict(judgement)))
+    noise = judgement.noise.model_dump() if judgement.noise else None
+    sys.stdout.write(json.dumps({**asdict(judgement), "noise": noise}))
 
 
 def _limit_memory(allowed: int) -> None:

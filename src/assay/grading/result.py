@@ -2,12 +2,26 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import NormalDist
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 NotFinite = Literal["nan", "inf", "-inf"]
 Medal = Literal["gold", "silver", "bronze"]
+
+
+class TestNoise(BaseModel):
+    """How much a score would differ on other test rows like these; `grading/noise.py` says how it is estimated."""
+
+    __test__ = False  # pytest takes it for tests otherwise
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    error: float | None = Field(default=None, description="standard error of the score over test sets of this size")
+    why: str | None = Field(default=None, description="why it is not known")
+    rows: int = Field(default=0, description="test rows that it was estimated from")
+    key: str = Field(default="", description="names these rows and their blocks; equal for grades that can be paired")
+    deviations: tuple[float, ...] = Field(default=(), description="of the score by block: error² = Σ d² / (G (G − 1))")
 
 
 @dataclass(frozen=True)
@@ -18,6 +32,7 @@ class Judgement:
     why: str | None = None
     tolerance: float | None = None
     sealed: bool | None = None
+    noise: TestNoise | None = None
 
 
 class Grade(BaseModel):
@@ -66,6 +81,22 @@ class Grade(BaseModel):
     deterministic: bool = Field(True, description="False where the score is a measurement of time")
     tolerance: float | None = Field(None, description="relative half-width of a measured score's interval")
     sealed: bool | None = Field(None, description="whether submitted code ran sealed; None if none had to run")
+    noise: TestNoise | None = Field(None, description="sampling error of the score; null if it is not known")
+
+    @property
+    def score_error(self) -> float | None:
+        """The standard error of the score over test sets of this size, if it is known."""
+        return self.noise.error if self.noise else None
+
+    @property
+    def medal_probability(self) -> float | None:
+        """The probability that a score with this noise reaches the bronze threshold, if there are medals."""
+        if self.score is None or self.bronze_threshold is None or self.score_error is None:
+            return None
+        if self.score_error == 0:
+            return float(self.any_medal)
+        margin = self.bronze_threshold - self.score if self.is_lower_better else self.score - self.bronze_threshold
+        return NormalDist().cdf(margin / self.score_error)
 
     @property
     def medal(self) -> Medal | None:

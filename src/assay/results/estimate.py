@@ -14,6 +14,8 @@ from math import atan, cos, hypot, pi, sin, sqrt, tan
 from statistics import fmean, median, stdev
 
 from assay.core.values import Estimate, Rate
+from assay.grading.noise import average_noise, difference_error
+from assay.grading.result import TestNoise
 from assay.records.state import Cause
 from assay.results.frame import Direction, RuleSet, TrialRow, group_by
 from assay.results.inference import (
@@ -71,6 +73,7 @@ class Summary:
     kinds_of_failure: Mapping[str, int] = field(default_factory=dict)
     reasons: tuple[Reason, ...] = ()
     score: Estimate | None = None
+    noise: TestNoise | None = None
     improvement: Estimate | None = None
     rank: Estimate | None = None
     panel_size: int | None = None
@@ -198,6 +201,7 @@ def _summarize_task(rows: Sequence[TrialRow]) -> Summary:
         kinds_of_failure=dict(Counter(name for row in rows if (name := row.failure_name))),
         reasons=_list_reasons(rows),
         score=estimate_mean(row.score for row in valid if row.score is not None),
+        noise=average_noise([row.grade.noise if row.grade else None for row in valid]),
         improvement=estimate_mean(row.improvement for row in valid if row.improvement is not None),
         rank=estimate_mean(row.rank for row in valid if row.rank is not None),
         panel_size=sizes.pop() if len(sizes) == 1 else None,
@@ -279,7 +283,7 @@ def _are_sealed(rows: Iterable[TrialRow]) -> bool:
 def _mark_best(task: Sequence[Summary]) -> list[Summary]:
     """Mark the best agent of one task; where the data does not show which one is better, mark those that are tied.
 
-    The best mean is better only if its 95% interval overlaps that of no other agent, and if it fails no more often.
+    The best mean is better only if it is so beyond the noise of seeds and test rows, and if it fails no more often.
     """
     scored = [summary for summary in task if summary.score is not None]
     if len(scored) < 2:
@@ -293,14 +297,16 @@ def _mark_best(task: Sequence[Summary]) -> list[Summary]:
 
 
 def _is_better(first: Summary, other: Summary) -> bool:
-    """Whether the interval of the better mean does not overlap the other's, and the agent fails no more often."""
+    """Whether the better mean is beyond the other's interval and the noise of test rows, and it fails no more often."""
     assert first.score is not None and other.score is not None
     if first.valid * other.finished < other.valid * first.finished:
         return False
     widths = [interval_half_width(score) for score in (first.score, other.score)]
     if None in widths:
         return False
-    return abs(first.score.mean - other.score.mean) > sum(width for width in widths if width is not None)
+    blocks = len(first.noise.deviations) if first.noise else 0
+    rows = t_quantile(max(blocks - 1, 1), 0.95) * (difference_error(first.noise, other.noise) or 0.0)
+    return abs(first.score.mean - other.score.mean) > hypot(sum(width for width in widths if width is not None), rows)
 
 
 def interval_half_width(score: Estimate, confidence: float = 0.95) -> float | None:

@@ -164,6 +164,16 @@ class TrialRow:
         return _finite(self.grade.score)
 
     @property
+    def score_error(self) -> float | None:
+        """The standard error of the score of a valid trial over test sets of its size, if it is known."""
+        return self.grade.score_error if self.grade is not None and self.valid else None
+
+    @property
+    def medal_probability(self) -> float | None:
+        """The probability of a medal on another test set of the same size, if the noise of the score is known."""
+        return self.grade.medal_probability if self.grade is not None and self.valid else None
+
+    @property
     def improvement(self) -> float | None:
         """The improvement of a valid trial over the starter, as a fraction of the starter's score."""
         return _finite(self.grade.improvement) if self.grade is not None and self.valid else None
@@ -284,9 +294,13 @@ _SCHEMA = (
     _column("error_type", lambda row: row.error_type, "text", "class of the error that ended it"),
     _column("reason", lambda row: row.reason, "prose", "why there is no score"),
     _column("score", lambda row: row.score, "number", "score of a valid trial, in the units of the metric"),
+    _column("score_error", lambda row: row.score_error, "number", "error of the score over test sets of this size"),
     _column("success", lambda row: row.success, "flag", "success by the rule of the edition; a failed trial has none"),
     _column("success_published", lambda row: row.success_published, "flag", "success by the published rule"),
     _column("medal", lambda row: row.medal, "text", "gold, silver or bronze"),
+    _column(
+        "medal_probability", lambda row: row.medal_probability, "number", "of a medal on another test set of this size"
+    ),
     _column("percentile", lambda row: row.percentile, "number", "percentile among human teams, best = 100"),
     _column("normalized", lambda row: row.normalized, "number", "score between sample submission (0) and gold (1)"),
     _column("improvement", lambda row: row.improvement, "change", "gain over the starter as a share of its score"),

@@ -11,7 +11,7 @@ import json
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -25,6 +25,8 @@ from assay.core.home import Home
 from assay.core.untrusted import read_plain
 from assay.data.store import Prepared, load_prepared
 from assay.grading import grade_submission
+from assay.grading.grade import beats_baseline
+from assay.grading.noise import score_halves
 from assay.grading.result import Grade, Medal
 from assay.lab.snapshots import load_snapshot, read_object
 from assay.records import BudgetUsed, TrialFile, TrialFolder, read_events
@@ -45,7 +47,10 @@ CurveMeasure = Measure | Literal["score"]
 
 @dataclass(frozen=True, slots=True)
 class ProgressRow:
-    """A submission that a trial had after one of its steps, or at its end; docs/progress.md describes the fields."""
+    """A submission that a trial had after one of its steps, or at its end; docs/progress.md describes the fields.
+
+    `halves` are the same with the score on one and on the other half of the test rows, if its noise is known.
+    """
 
     trial: str
     task: str
@@ -70,6 +75,7 @@ class ProgressRow:
     improvement: float | None
     normalized: float | None
     reason: str | None
+    halves: "tuple[ProgressRow, ProgressRow] | None" = None
 
     def amount(self, axis: Axis) -> float | None:
         """Return how much of a budget was used; None for an unknown cost."""
@@ -146,11 +152,42 @@ def reach(
     return list(zip(picked, best, strict=True))
 
 
+def reach_oracle(
+    rows: Sequence[ProgressRow], axis: Axis, levels: Sequence[float], measure: CurveMeasure
+) -> list[float | None]:
+    """Return what a perfect choice among all submissions so far would have reached at each of some levels.
+
+    The best of many scores is too good, because the test rows that choose it also score it. So each half of the test
+    rows scores what the other half chooses, and the result is the mean of both. Where the noise of a score is not
+    known, all rows do both.
+    """
+    values: list[float | None] = [None] * len(levels)
+    chosen: list[ProgressRow | None] = [None, None]
+    for row in rows:
+        used = row.amount(axis)
+        halves = row.halves or (row, row)
+        if used is None or not any(half.best for half in halves):
+            continue
+        for number in (0, 1):
+            if halves[number].best:
+                chosen[number] = halves[1 - number]
+        scored = [value for half in chosen if half and (value := half.value(measure)) is not None]
+        start = bisect_left(levels, used - 1e-9)
+        values[start:] = [sum(scored) / len(scored) if scored else None] * (len(levels) - start)
+    return values
+
+
 def to_polars(rows: Sequence[ProgressRow]) -> "pl.DataFrame":
     """Return rows as a data frame."""
     import polars as pl
 
-    return pl.DataFrame([asdict(row) for row in rows], infer_schema_length=None)
+    names = [name for name in ProgressRow.__dataclass_fields__ if name != "halves"]
+    records = [
+        {name: getattr(row, name) for name in names}
+        | {"halves": [half.score for half in row.halves] if row.halves else None}
+        for row in rows
+    ]
+    return pl.DataFrame(records, infer_schema_length=None)
 
 
 def _make_rows(
@@ -188,16 +225,26 @@ def _make_rows(
         add(used.steps, events[-1].number, submission, picked=False)
     if outcome:
         rows.append(make_end(outcome))
-    return tuple(_mark_best(rows, task.metric.direction))
+    return tuple(mark_best(rows, task.metric.direction))
 
 
-def _mark_best(rows: Iterable[ProgressRow], direction: Direction) -> Iterator[ProgressRow]:
-    """Yield rows in which `best` is whether the score is better than all before."""
-    best = -math.inf
+def mark_best(rows: Iterable[ProgressRow], direction: Direction) -> Iterator[ProgressRow]:
+    """Yield rows in which `best` is whether the score is better than all before, on all test rows and on each half."""
+    best = [-math.inf] * 3
     for row in rows:
-        value = -math.inf if row.score is None else -row.score if direction == "lower" else row.score
-        yield replace(row, best=value > best)
-        best = max(best, value)
+        parts = (row, *(row.halves or (row, row)))
+        values = [_goodness(part, direction) for part in parts]
+        whole, *halves = (
+            replace(part, best=value > record) for part, value, record in zip(parts, values, best, strict=True)
+        )
+        yield replace(whole, halves=(halves[0], halves[1]) if row.halves else None)
+        best = [max(pair) for pair in zip(best, values, strict=True)]
+
+
+def _goodness(row: ProgressRow, direction: Direction) -> float:
+    if row.score is None:
+        return -math.inf
+    return -row.score if direction == "lower" else row.score
 
 
 @dataclass(frozen=True)
@@ -220,7 +267,7 @@ class _Trial:
         if valid and score is not None and self.sample_score is not None and gold is not None:
             normalized = normalize_score(score, self.sample_score, gold)
         improvement = known.improvement if known else None
-        return ProgressRow(
+        row = ProgressRow(
             trial=self.name,
             task=self.task,
             agent=self.agent,
@@ -245,6 +292,23 @@ class _Trial:
             normalized=normalized,
             reason=grade.why if grade else None,
         )
+        if known is None or score is None or not (known.noise and known.noise.deviations):
+            return row
+        first, second = (self._rescore(row, known, half) for half in score_halves(score, known.noise))
+        return replace(row, halves=(first, second))
+
+    def _rescore(self, row: ProgressRow, grade: Grade, score: float) -> ProgressRow:
+        """Return a row with another score and what follows from it; its percentile is not known."""
+        sign = -1 if grade.is_lower_better else 1
+        improvement, normalized, success = row.improvement, row.normalized, row.success
+        if improvement is not None and grade.baseline:
+            improvement = sign * (score - grade.baseline) / abs(grade.baseline)
+            success = None if success is None else beats_baseline(improvement) and grade.beyond_spread is not False
+        if grade.bronze_threshold is not None:
+            success = sign * score >= sign * grade.bronze_threshold
+        if normalized is not None and self.sample_score is not None and grade.gold_threshold is not None:
+            normalized = normalize_score(score, self.sample_score, grade.gold_threshold)
+        return replace(row, score=score, improvement=improvement, normalized=normalized, success=success)
 
 
 class _GradeCache:

@@ -14,7 +14,8 @@ from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
 from assay.grading.grade import make_grade
-from assay.grading.result import Grade, Judgement
+from assay.grading.noise import combine_deviations
+from assay.grading.result import Grade, Judgement, TestNoise
 from assay.lab.interface import SandboxName
 from assay.lab.machine_load import describe_load, read_load
 from assay.models.weights import LOCAL, hash_weights
@@ -33,6 +34,7 @@ from assay.tasks import Registry, Task
 _ROUNDING = 1.1e-5
 # How far apart two measurements of speed may be: at least and at most this share of both.
 _MIN_TOLERANCE, _MAX_TOLERANCE = 0.1, 0.5
+_MAX_NOISE_RATIO = 1.5
 # Not decided by the submission, the task and the data: when and where it was graded, the sentence on what is wrong
 # with it, and what a measurement of time happened to be.
 _NOT_RECOMPUTED = ("created_at", "submission_path", "format", "score", "tolerance", "sealed", "why")
@@ -127,14 +129,26 @@ def _regrade(
     score = float(grade.not_finite) if grade.not_finite else grade.score
     # A measurement that claims to be far more precise than the new one is not believed.
     tolerance = again.tolerance and max(grade.tolerance or 0.0, again.tolerance / 2)
-    judgement = Judgement(score=score, why=again.why, tolerance=tolerance, sealed=again.sealed)
+    judgement = Judgement(score=score, why=again.why, tolerance=tolerance, sealed=again.sealed, noise=grade.noise)
     expected = make_grade(submission, data, judgement)
     for field in Grade.model_fields:
         then, now = getattr(grade, field), getattr(expected, field)
         if field not in _NOT_RECOMPUTED and then != now:
             yield RecordFinding(name, "grade", f"regraded, {field} is {now}; recorded was {then}")
+    if grade.noise and not _noises_agree(grade.noise, again.noise):
+        errors = [noise.error if noise else None for noise in (again.noise, grade.noise)]
+        yield RecordFinding(name, "grade", f"regraded, the noise of the score is {errors[0]}; recorded was {errors[1]}")
     if (grade.tolerance is None) is not (again.tolerance is None):
         yield RecordFinding(name, "grade", f"regraded, tolerance is {again.tolerance}; recorded was {grade.tolerance}")
+
+
+def _noises_agree(then: TestNoise, now: TestNoise | None) -> bool:
+    """Whether a recorded noise agrees with a new one; blocks may have been sampled by another version of NumPy."""
+    if now is None or then.error is None or now.error is None:
+        return now is not None and then.error == now.error
+    if then.deviations and not math.isclose(combine_deviations(then.deviations), then.error, rel_tol=1e-3):
+        return False
+    return then.error <= now.error * _MAX_NOISE_RATIO and now.error <= then.error * _MAX_NOISE_RATIO
 
 
 def scores_agree(then: Grade, now: Grade, min_tolerance: float = _MIN_TOLERANCE) -> bool:

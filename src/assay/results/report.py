@@ -183,7 +183,7 @@ def pivot_table(by_task: Sequence[Summary]) -> Table:
         title=f"{by_task[0].rules}: scores by task",
         columns=(Column("task", "Task"), *(Column(agent, agent, kind="number") for agent in agents)),
         rows=tuple(rows),
-        notes=("Mean ± standard error over valid trials; * best: its 95% interval overlaps no other agent's",),
+        notes=("Mean ± standard error over valid trials; * best: beyond the noise of seeds and test rows",),
     )
 
 
@@ -221,7 +221,7 @@ def describe_results(
     """Yield the notes that apply to the tables of a report."""
     counted = [row for row in rows if row.counts]
     if any(summary.best for summary in by_task):
-        yield "★: best: its 95% interval overlaps no other agent's."
+        yield "★: best: beyond the 95% intervals over seeds and the noise of the test set."
     if any(summary.tied for summary in by_task):
         yield "=: tied: these trials do not show which of them is better."
     yield "Score: mean ± standard error over valid trials."

@@ -33,7 +33,7 @@ from assay.results.frame import RuleSet, TrialRow
 from assay.results.inference import Interval, Sample
 from assay.results.measures import RATES, Measure, measure_trial
 from assay.results.paired import PairedDifference, compare_arms
-from assay.results.progress import Axis, ProgressRow, reach, read_progress
+from assay.results.progress import Axis, ProgressRow, reach, reach_oracle, read_progress
 from assay.runs.plan import Plan
 from assay.studies.paired import describe_difference, make_difference_tables
 from assay.studies.paper_figures import load_paper_figures
@@ -310,6 +310,7 @@ def compute_budget_curve(
         raise UsageError(f"{agent} used no {axis}, so there is no curve over it")
     levels = levels or _default_levels(max(known), whole=axis == "steps")
     reached = [[picked for picked, _ in reach(rows, axis, levels)] for rows in trials]
+    oracles = [reach_oracle(rows, axis, levels, measure) for rows in trials]
     points = []
     for number, point in enumerate(compute_curve(trials, measure, axis, levels)):
         assert point.picked is not None, "only scores can be missing"
@@ -323,13 +324,20 @@ def compute_budget_curve(
                 level=point.level,
                 value=point.picked,
                 interval=point.interval,
-                oracle=point.best,
+                oracle=_mean_over_tasks(trials, [values[number] or 0.0 for values in oracles]),
                 hours=fmean(hours) / 3600,
                 dollars=_mean_cost(costs),
             )
         )
     tasks = tuple(dict.fromkeys(rows[0].task for rows in trials))
     return ScalingCurve(agent, tasks, len(trials), _with_gains(points))
+
+
+def _mean_over_tasks(trials: Sequence[Sequence[ProgressRow]], values: Sequence[float]) -> float:
+    sample: dict[str, list[float]] = {}
+    for rows, value in zip(trials, values, strict=True):
+        sample.setdefault(rows[0].task, []).append(value)
+    return inference.mean_over_tasks(sample)
 
 
 def _read_progress(

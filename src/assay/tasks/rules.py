@@ -153,6 +153,11 @@ class Metric(Model):
     positions: str | None = Field(
         default=None, description="parameter that receives the position of each row in the submitted file, from 0"
     )
+    unit: str | None = Field(
+        default=None,
+        description="what the test rows were sampled in, if not row by row: a column of the answers, or COLUMN:PATTERN "
+        "for the part of it that the group of a regular expression matches, such as the image of a pixel",
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -102,6 +102,8 @@ class Answers(ABC):
             names.extend([columns] if isinstance(columns, str) else columns)
         if submission.skip:
             names.append(submission.skip.column)
+        if metric.unit:
+            names.append(metric.unit.partition(":")[0])
         return list(dict.fromkeys(names))
 
     def skipped(self) -> NDArray[np.bool_] | None:
@@ -208,6 +210,24 @@ class ParsedSubmission:
             rows = len(next(iter(self.columns.values())))
             parameters[metric.positions] = np.arange(rows) if self.positions is None else self.positions
         return parameters
+
+    @property
+    def units(self) -> NDArray[Any] | None:
+        """What each row was sampled in; None if rows were sampled one by one.
+
+        Rows that share an id, or the part of their id that other columns complete, are a unit.
+        """
+        submission, unit = self.answers.task.submission, self.answers.task.metric.unit
+        if unit is None and submission.by_id and (submission.id_with or submission.ids == "nth_occurrence"):
+            unit = submission.id
+        if unit is None:
+            return None
+        name, _, pattern = unit.partition(":")
+        values = self._column(name)
+        if not pattern:
+            return values
+        matches = pl.Series(values.astype(str) if values.dtype == object else values).cast(pl.String)
+        return matches.str.extract(pattern).fill_null("").to_numpy()
 
     def finish(self, name: str, name_row: NameRow) -> Self:
         """Keep the scored columns, decode their cells and check the sums of rows; `name` is the file's, for messages.

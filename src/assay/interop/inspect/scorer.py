@@ -52,7 +52,7 @@ def to_score(grade: Grade | None, task: Task, reason: str | None = None, **metad
     valid = grade is not None and grade.valid_submission
     success = grade.success if grade is not None and (valid or grade.success is None) else False
     score = grade.score if grade is not None and grade.score is not None else math.nan
-    details = grade.model_dump(mode="json", include=_METADATA) if grade else {}
+    details = grade.model_dump(mode="json", include=_METADATA) | {"score_error": grade.score_error} if grade else {}
     if valid:
         explanation: str | None = f"{task.metric.name}: {score}; {task.metric.direction} is better"
     else:
