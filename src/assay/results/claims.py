@@ -6,7 +6,7 @@ and what holds on tasks like these, of which they are a sample.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import ceil, inf
@@ -147,16 +147,20 @@ class Outcomes:
     best: Sample
     missing: Mapping[MissingKind, int]
 
-    def on(self, tasks: Sequence[str]) -> "Outcomes":
-        """Return the values on some of the tasks."""
-        values, worst, best = ({t: sample[t] for t in tasks} for sample in (self.values, self.worst, self.best))
+    def on(self, tasks: Collection[str], possible: Collection[str] = ()) -> "Outcomes":
+        """Return the values on some of the tasks; in the worst and the best case also on those with no result yet."""
+        values = {task: known for task, known in self.values.items() if task in tasks}
+        worst, best = (
+            {task: sample[task] for task in sample if task in tasks or task in possible}
+            for sample in (self.worst, self.best)
+        )
         return replace(self, values=values, worst=worst, best=best)
 
 
 def collect_outcomes(rows: Sequence[TrialRow], measure: Measure, rivals: Sequence[TrialRow] = ()) -> Outcomes:
     """Return the values of an agent from all its trials, finished or not.
 
-    Tasks that do not define the measure, do not apply or have no finished trial yet are excluded from the values.
+    Tasks that do not define the measure or do not apply are excluded, those without a finished trial from the values.
 
     Args:
         rows: The trials of the agent.
@@ -170,13 +174,14 @@ def collect_outcomes(rows: Sequence[TrialRow], measure: Measure, rivals: Sequenc
         missing["inapplicable"] += len(trials) - len(applicable)
         ended = [row for row in applicable if not row.pending]
         known = measure_task(ended, measure, [row for row in rivals if row.task == trials[0].task])
-        if not known:
-            continue
         pending = len(applicable) - len(ended)
+        if not known and (ended or not pending):
+            continue
         failed = sum(row.failure == "infrastructure" for row in ended)
         missing.update({"pending": pending, "infrastructure": failed})
         task = trials[0].task
-        values[task] = known
+        if known:
+            values[task] = known
         worst[task] = known + [0.0] * pending
         kept = [value for row, value in zip(ended, known, strict=True) if row.failure != "infrastructure"]
         best[task] = kept + [1.0] * (pending + failed)

@@ -66,7 +66,8 @@ class TrialRow:
     `agent` names one agent with one set of settings; different settings have different names. A fork shares the past of
     its `parent`. Of a trial that was rerun the first attempt counts, and the rerun is `repeated`; only where the
     infrastructure failed the first attempt, that one is `replaced` by its rerun.
-    `split` is the smallest split of the suite that the task belongs to, `sample_score` the known score of its sample
+    `known_leaks` counts the leaks that are known to remain in its data. `split` is the smallest split of the suite that
+    the task belongs to, `sample_score` the known score of its sample
     submission. `ignores_noise` says that its edition defines success by the published rule. `record` has the files of
     the trial; results from elsewhere have none. What follows from these fields is computed once.
     """
@@ -108,6 +109,7 @@ class TrialRow:
     family: str = ""
     sample_score: float | None = None
     ignores_noise: bool = False
+    known_leaks: int = 0
     conditions: Mapping[str, str] = field(default_factory=dict, compare=False)
     record: TrialSummary | None = field(default=None, compare=False, repr=False)
 
@@ -140,6 +142,11 @@ class TrialRow:
     def pending(self) -> bool:
         """Whether there is no result yet: the agent has not ended, or its submission is not graded."""
         return self.status in ("waiting", "running", "submitted") or (self.status == "done" and self.grade is None)
+
+    @property
+    def unended(self) -> bool:
+        """Whether there is no result, because it is pending or not applicable."""
+        return self.pending or self.inapplicable
 
     @property
     def ran(self) -> bool:
@@ -430,6 +437,7 @@ def make_frame(trials: Sequence[TrialSummary], registry: Registry | None = None)
     splits, families = known.split_of_each(tasks), known.family_of_each(tasks)
     labels = label_plans(plans)
     samples = {plan: _sample_score(file, tasks[file.task]) for plan, file in plans.items()}
+    leaks = {plan: _count_leaks(file, tasks[file.task]) for plan, file in plans.items()}
     replaced, repeated = _find_reruns(trials)
     conditions = {plan: _describe_conditions(file) for plan, file in plans.items()}
     rows = [
@@ -443,6 +451,7 @@ def make_frame(trials: Sequence[TrialSummary], registry: Registry | None = None)
             split=splits.get(trial.file.task, ""),
             family=families.get(trial.file.task, ""),
             sample_score=samples[trial.plan],
+            known_leaks=leaks[trial.plan],
         )
         for trial in trials
     ]
@@ -488,6 +497,7 @@ def _make_row(
     split: str,
     family: str,
     sample_score: float | None,
+    known_leaks: int,
 ) -> TrialRow:
     file, state, grade = trial.file, trial.state, trial.grade
     return TrialRow(
@@ -527,6 +537,7 @@ def _make_row(
         split=split,
         family=family,
         sample_score=sample_score,
+        known_leaks=known_leaks,
         ignores_noise=file.edition in task.success_as_published,
         conditions=conditions,
         record=trial,
@@ -556,6 +567,8 @@ def _describe_conditions(file: TrialFile) -> dict[str, str]:
 
 def condition_of(row: TrialRow, name: str) -> str:
     """Return one of the `CONDITIONS` or `NAMED_CONDITIONS` of a trial; `unknown` where its record does not say."""
+    if name in row.conditions:
+        return row.conditions[name]
     state = row.record.state if row.record else None
     match name:
         case "sealing":
@@ -567,7 +580,7 @@ def condition_of(row: TrialRow, name: str) -> str:
         case "gpu":
             return (state and state.gpu_model) or "unknown"
         case _:
-            return row.conditions.get(name, "unknown")
+            return "unknown"
 
 
 def _sample_score(file: TrialFile, task: Task) -> float | None:
@@ -575,6 +588,14 @@ def _sample_score(file: TrialFile, task: Task) -> float | None:
     if (file.edition, file.variant) != (task.edition, "real"):
         return None
     return read_facts(task.folder).sample_score
+
+
+def _count_leaks(file: TrialFile, task: Task) -> int:
+    """Return how many known leaks real data has in this edition; the suite's first one repairs none."""
+    if file.variant != "real":
+        return 0
+    present = {"remains"} if file.edition != task.edition else {"remains", "repaired"}
+    return sum(leak.status in present for leak in read_facts(task.folder).leaks)
 
 
 def _without_copies(trials: list[TrialSummary]) -> list[TrialSummary]:

@@ -205,6 +205,14 @@ def compare_agents(
     return comparisons
 
 
+def compare_if_possible(rows: Frame) -> tuple[list[Comparison], str | None]:
+    """Compare all agents; where they are not comparable, return the reason instead; neither with a single agent."""
+    try:
+        return compare_agents(select_trials(rows), families=rows.families), None
+    except UsageError as error:
+        return [], str(error) if len(rows.agents) > 1 else None
+
+
 def compare_arms(
     first: Mapping[tuple[str, int], float],
     second: Mapping[tuple[str, int], float],
@@ -251,7 +259,8 @@ def _compare(rows: Sequence[TrialRow], rules: _Rules) -> Comparison:
     if not tasks:
         hint = "try --measure wins, which every task has" if measure != "wins" else "they share no task"
         raise UsageError(f"the agents have no task of {suite} in common that defines {measure}; {hint}")
-    common = {agent: outcomes.on(tasks) for agent, outcomes in collected.items()}
+    possible = {task for task in every if all(task in outcomes.worst for outcomes in collected.values())}
+    common = {agent: outcomes.on(tasks, possible) for agent, outcomes in collected.items()}
     order = sorted(common, key=lambda agent: (-inference.mean_over_tasks(common[agent].values), agent))
     others = [agent for agent in order if agent != rules.baseline]
     wanted = [(agent, rules.baseline) for agent in others] if rules.baseline else list(combinations(order, 2))
