@@ -27,19 +27,19 @@ def judge(outcomes: list[TrialRow]) -> Verdict:
         (8, 6, 0, "one is better than two on these 8 tasks and on tasks like these."),  # p = 0.031
         (
             *(3, 3, 0),
-            "It is not known which of one and two is better on these 3 tasks (about 1 more seed), nor on tasks like "
+            "It is not known which is better, one or two, on these 3 tasks (about 1 more seed), nor on tasks like "
             "these (it takes at least 6 tasks).",
         ),
         (
             1,
             1,
             0,
-            "It is not known which of one and two is better on this task (about 1 more seed), nor on tasks like "
+            "It is not known which is better, one or two, on this task (about 1 more seed), nor on tasks like "
             "these (it takes at least 6 tasks).",
         ),
         (
             *(3, 0, 0),
-            "It is not known which of one and two is better by score, paired by task (success does not tell them "
+            "It is not known which is better, one or two, by score, paired by task (success does not tell them "
             "apart: both 0%) on these 3 tasks (no affordable number of seeds), nor on tasks like these (it takes at "
             "least 6 tasks).",
         ),

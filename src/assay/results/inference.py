@@ -222,11 +222,11 @@ def infer_paired(
         hits = np.count_nonzero(distance <= _TOLERANCE) + np.count_nonzero(distance - beyond <= _TOLERANCE)
         return hits / (2 * len(subsets))
 
-    limit = (1 - confidence) / 2 + _TOLERANCE
-    lower = _bisect(lambda mean: tail(mean, 1) > limit, value, -1.0)
-    upper = _bisect(lambda mean: tail(mean, -1) > limit, value, 1.0)
     p = min(1.0, 2 * min(tail(0.0, 1), tail(0.0, -1)))
-    if p > 1 - confidence:  # ties with no difference make 0 itself a limit, which no bisection reaches
+    limit, differs = (1 - confidence) / 2 + _TOLERANCE, p <= 1 - confidence
+    lower = _bisect(lambda mean: tail(mean, 1) > limit, value, 0.0 if differs and value > 0 else -1.0)
+    upper = _bisect(lambda mean: tail(mean, -1) > limit, value, 0.0 if differs and value < 0 else 1.0)
+    if not differs:  # ties with no difference make 0 itself a limit, which no bisection reaches
         lower, upper = min(lower, 0.0), max(upper, 0.0)
     return Inference(value, Interval(lower, upper), p)
 
@@ -244,7 +244,8 @@ def infer_mean_here(sample: Sample, confidence: float = 0.95) -> Inference:
     """
     value = mean_over_tasks(sample)
     trials = len(sample) ** 2 / sum(1 / len(values) for values in sample.values())
-    return Inference(value, Interval(*wilson_interval(value * trials, trials / _dispersion(sample), confidence)))
+    trials /= _dispersion(sample)
+    return Inference(value, Interval(*wilson_interval(value * trials, trials, confidence)))
 
 
 def infer_difference_here(first: Sample, second: Sample, confidence: float = 0.95) -> Inference:
@@ -271,7 +272,7 @@ def infer_difference_here(first: Sample, second: Sample, confidence: float = 0.9
 
     p = permutation_test(first, second)
     normal = NormalDist()
-    expected = normal.inv_cdf(1 - p / 2)
+    expected = normal.inv_cdf(1 - max(p, 1e-12) / 2)
     scale = score(0.0) / expected if expected > _TOLERANCE and 0 < score(0.0) < math.inf else 1.0
     limit = normal.inv_cdf((1 + confidence) / 2) * scale
     lower, upper = (_bisect(lambda d: score(d) <= limit, value, end) for end in (-1.0, 1.0))

@@ -93,7 +93,7 @@ def _relate(outcome: Outcome, first: str, second: str, margin: float) -> str:
         case "equivalent":
             return f"{first} and {second} are equivalent within {100 * margin:g} points"
         case "not known":
-            return f"It is not known which of {first} and {second} is better"
+            return f"It is not known which is better, {first} or {second},"
         case _:
             assert_never(outcome)
 
