@@ -305,8 +305,53 @@ async def test_huge_prompts_in_many_threads_cannot_exceed_the_token_budget(trial
             for _ in range(12):
                 tasks.start_soon(ask)
         assert statuses == [402] * 12
-        assert "the next prompt has about 1,000,000" in str(door.endpoint.ended_by)
+        assert "the next prompt may have 4,000,020" in str(door.endpoint.ended_by)
     assert trial.calls("model") == []
+
+
+DENSE = {
+    "a byte per token": [{"role": "user", "content": "x" * 3_900}],
+    "characters of several bytes": [{"role": "user", "content": "\u0f3c" * 400}],
+    "empty messages": [{"role": "user", "content": ""}] * 200,
+    "names of tool calls": [
+        {"role": "user", "content": "go"},
+        {"role": "assistant", "tool_calls": [{"id": "i" * 990, "function": {"name": "f", "arguments": "{}"}}]},
+    ],
+}
+
+
+@pytest.mark.parametrize("messages", DENSE.values(), ids=DENSE.keys())
+async def test_a_prompt_of_which_every_byte_is_a_token_cannot_exceed_the_token_budget(trial, reached, messages):
+    trial.budget = Budget(time=600, steps=50, tokens=1_000)
+    async with reached("Yes.") as door:
+        answer = await door.http().post("/v1/chat/completions", json={"messages": messages})
+        assert (answer.status_code, door.endpoint.ended_by.limit) == (402, "tokens")
+    assert trial.calls("model") == []
+
+
+async def test_what_the_provider_counted_is_not_estimated_again(trial, reached):
+    """A conversation of 4,000 bytes, which the provider counts as 1,000 tokens, continues with 900 tokens left."""
+    trial.budget = Budget(time=600, steps=50, tokens=6_000)
+    usage = {"input_tokens": 1_000, "output_tokens": 10}
+    history = [{"role": "user", "content": "word " * 800}]
+    async with reached(*[{"text": "Yes.", "usage": usage}] * 9) as door:
+        client, statuses = door.http(), []
+        for _ in range(6):
+            statuses.append((await client.post("/v1/chat/completions", json={"messages": history})).status_code)
+            history += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": "Go on."}]
+        # After five replies 950 tokens are left, and the sixth prompt has over 1,000.
+        assert statuses == [200] * 5 + [402]
+        assert "950 are left; the next prompt may have 1,0" in str(door.endpoint.ended_by)
+
+
+async def test_a_known_beginning_does_not_hide_what_is_new(trial, reached):
+    trial.budget = Budget(time=600, steps=50, tokens=6_000)
+    first = {"role": "user", "content": "word " * 800}
+    async with reached({"text": "Yes.", "usage": {"input_tokens": 1_000, "output_tokens": 10}}, "No.") as door:
+        client = door.http()
+        for more, status in (([], 200), ([{"role": "user", "content": "x" * 4_000}], 402)):
+            answer = await client.post("/v1/chat/completions", json={"messages": [first, *more]})
+            assert answer.status_code == status
 
 
 async def test_concurrent_calls_wait_while_the_budget_cannot_pay_for_all_of_them():
@@ -318,7 +363,7 @@ async def test_concurrent_calls_wait_while_the_budget_cannot_pay_for_all_of_them
     async def ask():
         nonlocal under_way
         try:
-            async with budget.reserve(models, "main", [Message(role="user", text="x" * 40)], []):
+            async with budget.reserve(models, "main", [Message(role="user", text="x" * 20)], []):
                 under_way += 1
                 counts.append(under_way)
                 await anyio.lowlevel.checkpoint()
@@ -333,6 +378,23 @@ async def test_concurrent_calls_wait_while_the_budget_cannot_pay_for_all_of_them
     # Two replies of 400 tokens fit next to each other; when 180 tokens are left, one more may start, and no other.
     assert (counts, clock.tokens) == ([1, 2, 1], 1_230)
     assert refused == ["tokens"] * 9
+
+
+def test_calls_that_wait_at_the_same_time_wait_once():
+    now = 0.0
+    clock = Clock(Budget(time=600, steps=50, working=30), lambda: now)
+    for moment, waited, since, total in [
+        (40.0, 35.0, 40.0, 35.0),  # from 0 to 35
+        (40.0, 35.0, 40.0, 35.0),  # the same
+        (42.0, 30.0, 32.0, 40.0),  # from 10 to 40
+        (60.0, 5.0, 10.0, 45.0),  # from 50 to 55
+        (60.0, 2.0, 15.0, 47.0),  # from 45 to 47, before the last
+        (60.0, 60.0, 60.0, 60.0),  # all of it
+    ]:
+        now = moment
+        clock.count(tokens=0, cost=0.0, waited=waited, since=since)
+        assert clock.waited == total
+    assert clock.elapsed == 60.0
 
 
 async def test_every_request_is_a_step(trial, reached):

@@ -189,7 +189,8 @@ async def test_endless_malformed_calls_end_a_trial_under_the_published_rules(tri
 @pytest.mark.parametrize("settings", [{"rules": "published"}, {"max_repeats": 0}])
 async def test_the_limit_on_repetition_can_be_switched_off(trial, script, settings):
     replies = [say("List Files", dir_path=".")] * 12
-    await trial.work(Research(**settings), {"main": script(*replies, END)})
+    recorded = find_agent("research", settings).model_dump(mode="json")
+    await trial.work(find_agent("research", recorded), {"main": script(*replies, END)})
     assert [name for name, _ in trial.actions()] == [*["List Files"] * 12, "Final Answer"]
     assert "times in a row" not in prompts_of(trial)[-1]
 

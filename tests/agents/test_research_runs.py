@@ -1,11 +1,12 @@
 """`assay run` with the research agent and its ablations."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from assay.records import RunFolder
-from tiny_run import prepare_tiny
+from tiny_run import check_verified, prepare_tiny
 
 TESTS = Path(__file__).parent.parent
 BRAIN = TESTS / "agents" / "scripted_researcher.py"
@@ -29,7 +30,7 @@ def only_trial(out):
 
 
 @pytest.mark.parametrize("agent", ["research,protocol=tools", "react", "act"])
-def test_assay_run_with_each_agent_solves_the_tiny_task(tiny, tmp_path, agent):
+def test_assay_run_with_each_agent_solves_the_tiny_task(tiny, home, tmp_path, agent):
     done = tiny(*run_words(tmp_path / "run", agent))
     assert done.returncode == 0, done.stderr
     trial = only_trial(tmp_path / "run")
@@ -37,3 +38,28 @@ def test_assay_run_with_each_agent_solves_the_tiny_task(tiny, tmp_path, agent):
     assert trial.grade is not None and trial.grade.score == 1.0
     assert trial.grade.sealed is True
     assert trial.state.steps == 7
+    check_verified(tmp_path / "run", home)
+
+
+@pytest.mark.parametrize(("agent", "steps"), [("research,rules=published", 14), ("research", 10)])
+def test_repetition_ends_a_run_under_the_default_rules_only(tiny, tmp_path, agent, steps):
+    replies = tmp_path / "replies.json"
+    listing = "Reflection: -\nResearch Plan and Status: -\nFact Check: -\nThought: -\nAction: List Files\n"
+    replies.write_text(json.dumps([f'{listing}Action Input: {{"dir_path": "."}}'] * 15))
+    words = ["run", "tiny", "--agent", agent, "--model", f"scripted/{replies}", "--steps", "14", "--seeds", "1"]
+    done = tiny(*words, "--out", tmp_path / "run", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert only_trial(tmp_path / "run").state.steps == steps
+
+
+@pytest.mark.parametrize(("stop", "cause"), [("length", "infrastructure"), ("stop", "agent")])
+def test_replies_without_content_are_the_agents_failure_only_if_they_are_complete(tiny, tmp_path, stop, cause):
+    replies = tmp_path / "replies.json"
+    empty = {"text": "", "reasoning": "Hm.", "stop": stop}
+    replies.write_text(json.dumps([empty] * 9))
+    words = ["run", "tiny", "--agent", "research", "--model", f"scripted/{replies}", "--seeds", "1", "--attempts", "1"]
+    tiny(*words, "--out", tmp_path / "run", "--quiet")
+    state = only_trial(tmp_path / "run").state
+    assert (state.status, state.cause) == ("failed", cause)
+    if stop == "length":
+        assert "reached its output limit before it wrote anything, 3 times in a row" in state.reason

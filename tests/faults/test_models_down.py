@@ -15,7 +15,7 @@ from assay.records import read_events
 sys.path.append(str(Path(__file__).parent.parent / "models"))  # for the server with OpenAI's protocol
 
 from protocols import Say
-from server import KEY, Fail, Garbage, ModelServer, Reset, Silence
+from server import KEY, TEST_PROMPT, Fail, Garbage, ModelServer, Reset, Silence
 
 TESTS = Path(__file__).parent.parent
 SOON = {"retry-after-ms": "1"}
@@ -68,23 +68,45 @@ def test_every_kind_of_outage_is_survived_and_no_reply_is_requested_twice(tiny, 
     assert kinds.count("snapshot_taken") == 4
 
 
+def test_a_dead_server_is_reported_before_anything_starts(tiny, busy):
+    address = f"http://127.0.0.1:{free_port()}/v1"
+    result = tiny.call(*run_words(tiny, busy, address))
+    assert result.returncode == 1
+    assert f"openai/gpt-4o: cannot reach {address}/: connection refused" in result.stderr
+    assert not tiny.out.exists()
+
+
 @pytest.mark.slow
-def test_an_unreachable_provider_is_reported_and_resume_completes_the_run_later(tiny, busy):
+def test_a_server_that_dies_during_a_run_is_reported_and_resume_completes_the_run_later(tiny, busy):
     port = free_port()
     words = run_words(tiny, busy, f"http://127.0.0.1:{port}/v1", "--attempts", "1")
-    result = tiny.call(*words)
-    assert result.returncode == 1
-    assert "1 of 1 trials could not run (openai/gpt-4o cannot be reached" in result.stderr
-    assert f"assay resume {tiny.out}" in result.stderr
+    with ModelServer(ANSWERS[0], Silence(), port=port) as server:
+        process = tiny.start(*words)
+        tiny.wait_until(process, lambda: len(server.requests) == 2)
+    _, errors = process.communicate()
+    assert process.returncode == 1
+    assert "1 of 1 trials could not run (openai/gpt-4o cannot be reached: connection refused" in errors
+    assert f"assay resume {tiny.out}" in errors
     (trial,) = tiny.folder.trials()
     assert (trial.state.status, trial.state.cause) == ("failed", "infrastructure")
     assert trial.state.error_type == "ModelUnavailable"
-    attempts = tiny.events()[trial.path.name].count("started")
-    assert attempts == 10
-    with ModelServer(*ANSWERS, port=port):
+    assert tiny.events()[trial.path.name].count("started") == 10
+    again = tiny.call("resume", tiny.out)
+    assert again.returncode == 1 and "connection refused" in again.stderr
+    assert tiny.events()[trial.path.name].count("started") == 10
+    with ModelServer(*ANSWERS[1:], port=port):
         complete(tiny)
     check_complete(tiny, 1)
     assert workspace(trial)["replies.txt"].split() == ["first", "second", "third"]
+
+
+def test_time_that_ends_without_any_reply_is_not_the_agents_failure(tiny, busy):
+    with ModelServer(*[Silence()] * 9) as server:
+        words = run_words(tiny, busy, server.openai, "--attempts", "1", "--time", "3s", "-c", "retry_wait=0s")
+        result = tiny.call(*words, "--set", "attempt_timeout=100", "--total-time", "1s")
+    (trial,) = tiny.folder.trials()
+    assert (trial.state.cause, trial.state.error_type) == ("infrastructure", "ModelUnavailable"), result.stderr
+    assert trial.state.reason == "no model replied in the time of the trial"
 
 
 @pytest.mark.slow
@@ -133,6 +155,67 @@ def test_rejected_requests_and_a_full_disk_of_an_external_agent_are_not_infrastr
         if event.kind == "call_finished" and event.result.type == "external_process"
     ]
     assert ended.stdout.startswith("[400, 400, 400, 400, 400, 400, 400]")
+
+
+POISON = {
+    "an internal error": Fail(500, "panic in the tokenizer", headers=SOON),
+    "a timeout": Silence(),
+    "a firewall": Fail(403, "blocked by the web application firewall"),
+    "a quota for long prompts": Fail(429, "more tokens per minute than allowed", headers=SOON),
+    "a lost connection": Reset(),
+    "a reply that cannot be parsed": Garbage(),
+    "no credit for it": Fail(402, "this request costs more than your credit"),
+}
+
+
+@pytest.mark.parametrize("behavior", POISON.values(), ids=POISON.keys())
+def test_prompts_that_break_the_provider_are_the_agents_failure(tiny, busy, tmp_path, behavior):
+    """The harness's own prompt is answered, so there is no outage: neither agent can have its trial repeated."""
+    profile = tmp_path / "provoke.toml"
+    program = json.dumps((TESTS / "agents" / "external_agents" / "provoke.py").read_text())
+    profile.write_text(f'command = ["python", "-c", {program}]\n')
+
+    def reply(text):
+        return Say("OK") if text == TEST_PROMPT else behavior
+
+    with ModelServer(reply=reply) as server:
+        for agent in (busy("Asks"), f"external,profile={profile}"):
+            words = run_words(tiny, lambda _, agent=agent: agent, server.openai, "--set", "attempt_timeout=1")
+            assert tiny.call(*words).returncode == 0
+    asks, external = tiny.folder.trials()
+    for trial in (asks, external):
+        assert trial.state.cause != "infrastructure", trial.state
+        kinds = tiny.events()[trial.path.name]
+        assert kinds.count("started") == 1 and "infrastructure_error" not in kinds
+    assert "agent_crashed" in tiny.events()[asks.path.name]
+    (ended,) = [
+        event.result
+        for event in read_events(external.events)
+        if event.kind == "call_finished" and event.result.type == "external_process"
+    ]
+    assert ended.stdout.startswith("[400, 400, 400, 400, 400, 400, 400]")
+
+
+def test_a_prompt_that_takes_the_provider_down_with_it_is_the_agents_failure_the_second_time(tiny, busy):
+    """A server that restarts after each crash answers the test prompt only later, before the next attempt."""
+    crashed = 0
+
+    def reply(text):
+        nonlocal crashed
+        if text == TEST_PROMPT and crashed:
+            crashed -= 1  # the provider's client tries three times
+            return Reset()
+        if text == TEST_PROMPT:
+            return Say("OK")
+        crashed = 3
+        return Reset()
+
+    with ModelServer(reply=reply) as server:
+        assert tiny.call(*run_words(tiny, busy, server.openai)).returncode == 0
+    (trial,) = tiny.folder.trials()
+    kinds = tiny.events()[trial.path.name]
+    assert (kinds.count("started"), kinds.count("infrastructure_error")) == (2, 1)
+    assert "agent_crashed" in kinds and trial.state.cause != "infrastructure"
 
 
 def test_a_run_killed_during_a_request_repeats_only_that_request(tiny, busy):

@@ -167,7 +167,7 @@ def test_log_loss_rescales_rows_unless_told_otherwise():
 def test_log_loss_with_the_published_parameters_equals_that_of_scikit_learn_at_its_limits_too(rows):
     probability = np.array([[a, b * (1 - a), (1 - a) * (1 - b)] for _, a, b in rows] + [[0.0, 1.0, 0.0]] * 2)
     truth = np.eye(3, dtype=int)[[true for true, _, _ in rows] + [0, 1]]
-    expected = sklearn.metrics.log_loss(truth, y_proba=probability)
+    expected = sklearn.metrics.log_loss(truth, probability)
     ours = log_loss(truth, probability, epsilon=FLOAT_PRECISION, rescale_rows=False)
     assert ours == pytest.approx(expected, rel=1e-12)
 
@@ -178,7 +178,7 @@ def test_answers_of_a_single_class_have_a_log_loss_unless_both_classes_are_requi
     truth, prediction = np.array([answer] * 2), np.array([0.5, 0.5])
     assert log_loss(truth, prediction) == pytest.approx(math.log(2))
     with pytest.raises(ValueError, match="only one label"):
-        sklearn.metrics.log_loss(truth, y_proba=prediction)
+        sklearn.metrics.log_loss(truth, prediction)
     with pytest.raises(InvalidSubmission, match="all answers are of one class"):
         log_loss(truth, prediction, both_classes=True)
     assert log_loss(np.array([0, 1]), prediction, both_classes=True) == pytest.approx(math.log(2))
@@ -235,7 +235,7 @@ def test_a_study_in_one_row_scores_as_one_spread_over_rows(studies):
     assert long == pytest.approx(wide)
     # Scikit-learn weighs the answers of one study in the same way.
     weight = np.where(truth[0], SPINE["positive_weight"], SPINE["negative_weight"])
-    expected = sklearn.metrics.log_loss(truth[0], y_proba=prediction[0], sample_weight=weight, labels=[False, True])
+    expected = sklearn.metrics.log_loss(truth[0], prediction[0], sample_weight=weight, labels=[False, True])
     assert weighted_multilabel_log_loss(truth[:1], prediction[:1], **SPINE) == pytest.approx(expected)
 
 

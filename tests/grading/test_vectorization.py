@@ -11,6 +11,8 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data.store import prepare
 from assay.grading import Grade, grade_submission
+from assay.grading.by_running.speed import compute_tolerance, median_interval
+from assay.results.regrade import compare_speeds
 from assay.tasks import Registry, load_plugin
 from panels import run_panel
 
@@ -19,7 +21,7 @@ TASK = Registry().task("pocket/vectorization")
 
 @pytest.fixture
 def vectorization(home: Home, tmp_path: Path) -> Callable[[str], Grade]:
-    """Grade a piece of code like a miniature, in one round of pairs; more of them only make the score more precise."""
+    """Grade a piece of code like a miniature, in two rounds of pairs; more of them only make the score more precise."""
     prepared = replace(prepare(home, TASK, progress=NoProgress()), variant="synthetic-0")
 
     def graded(code: str) -> Grade:
@@ -37,6 +39,32 @@ def test_the_starter_scores_about_one(vectorization):
     assert 0.5 < grade.score < 2
     assert grade.valid_submission and grade.sealed
     assert not grade.deterministic and grade.tolerance is not None and not grade.any_medal
+
+
+@pytest.mark.slow
+def test_code_that_is_slow_at_random_neither_succeeds_nor_verifies_a_forged_score(vectorization):
+    starter = (TASK.folder / "starter" / "convolve.py").read_text()
+    noise = """
+import random, time
+honest = convolve
+def convolve(*arguments):
+    if random.random() < 0.4:
+        time.sleep(0.3)
+    return honest(*arguments)
+"""
+    grade = vectorization(starter + noise)
+    assert grade.tolerance > 0.1 and grade.success is not True
+    for factor in (1.0, 1.21, 1.9, 2.9):
+        forged = grade.model_copy(update={"score": grade.score * factor, "tolerance": 0.01, "success": True})
+        assert compare_speeds(forged, grade, 0.0, may_succeed=True)[0] == "unclear"
+
+
+def test_the_lower_end_of_the_interval_is_never_below_what_the_tolerance_says():
+    # 16 ratios, of which 6 are of slow calls: the 4th and the 13th hold the median with 95%.
+    ratios = [0.1] * 6 + [1.1] * 10
+    low, high = median_interval(ratios)
+    assert (low, high) == (0.1, 1.1)
+    assert 1.1 / (1 + compute_tolerance(ratios)) == pytest.approx(low)
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 import platform
 
 import pytest
-from inside import Open, python, shell
+from inside import EVERY_SANDBOX, Open, python, shell
 
 from assay.core.errors import LabError
 from assay.lab.sandboxes import seccomp
@@ -36,6 +36,7 @@ def numbers() -> list[str]:
     return [str(pair[0 if platform.machine() == "x86_64" else 1]) for pair in ALLOWED_OUTSIDE.values()]
 
 
+@EVERY_SANDBOX
 async def test_denied_system_calls_are_refused(opened: Open):
     async with opened("none") as lab:
         outside = (await python(lab, CALL, *numbers())).stdout.text.split()
@@ -45,6 +46,7 @@ async def test_denied_system_calls_are_refused(opened: Open):
     assert inside == ["EPERM"] * len(ALLOWED_OUTSIDE)
 
 
+@EVERY_SANDBOX
 async def test_making_a_nested_user_namespace_fails(opened: Open):
     attempts = "unshare --user true && echo unshared; unshare --user --map-root-user --mount true && echo mapped"
     async with opened("none") as lab:
@@ -53,6 +55,7 @@ async def test_making_a_nested_user_namespace_fails(opened: Open):
         assert (await shell(lab, attempts)).stdout.text == ""
 
 
+@EVERY_SANDBOX
 async def test_clone_with_a_new_namespace_fails_and_threads_still_start(opened: Open):
     clone = f"""
 import ctypes, errno, threading
@@ -71,6 +74,7 @@ thread.join()
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="only this processor has a second system call table")
+@EVERY_SANDBOX
 async def test_calls_through_the_32_bit_table_kill_the_caller(opened: Open):
     # mov eax, 20 (getpid); int 0x80; ret
     foreign = """
@@ -98,3 +102,45 @@ def test_there_are_filters_for_two_processor_architectures():
         assert len(program) // 8 < 4096  # the kernel's limit
     with pytest.raises(LabError, match="riscv64"):
         seccomp.build_filter("riscv64")
+
+
+WATCH = """
+import ctypes, fcntl, os, signal, subprocess, sys
+libc = ctypes.CDLL(None, use_errno=True)
+def inotify():
+    watch = libc.inotify_init1(os.O_NONBLOCK)
+    if watch < 0 or libc.inotify_add_watch(watch, b"/usr/bin", 0x20) < 0:
+        raise OSError(ctypes.get_errno(), "inotify")
+    subprocess.run(["/usr/bin/true"])
+    return b"true" in os.read(watch, 4096)
+def dnotify():
+    signals = []
+    signal.signal(signal.SIGIO, lambda *_: signals.append(1))
+    fcntl.fcntl(os.open("/usr/bin", os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS)
+    os.read(os.open("/usr/bin/true", os.O_RDONLY), 1)
+    return bool(signals)
+def lease():
+    with open("mine", "w+"):
+        pass
+    return fcntl.fcntl(os.open("mine", os.O_RDONLY), fcntl.F_SETLEASE, fcntl.F_RDLCK) == 0
+for probe in (inotify, dnotify, lease):
+    try:
+        print(probe.__name__, probe())
+    except OSError as error:
+        print(probe.__name__, error.errno in (1, 38))
+        print("refused")
+"""
+
+
+@EVERY_SANDBOX
+async def test_code_cannot_watch_who_uses_the_files_that_labs_share(opened: Open):
+    """Among them are the programs of the machine, so a watch would see what the host and other labs start."""
+    async with opened("none") as lab:
+        outside = (await python(lab, WATCH)).stdout.text
+    assert outside == "inotify True\ndnotify True\nlease True\n"
+    async with opened() as lab:
+        inside = (await python(lab, WATCH)).stdout.text
+        # Programs that would rather watch a file poll it instead.
+        followed = await shell(lab, "touch log; (sleep 0.2; echo line >> log; sleep 1.5)& tail -f log --pid=$!")
+    assert inside == "inotify True\nrefused\ndnotify True\nrefused\nlease True\nrefused\n"
+    assert followed.stdout.text == "line\n", followed.stderr.text

@@ -1,6 +1,7 @@
 """The doctor, and sandboxes that are not available."""
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -25,8 +26,17 @@ def test_a_busy_machine_is_not_mistaken_for_a_cpu_limit():
 def test_the_doctor_checks_every_protection_on_this_machine(home: Home):
     findings = {finding.name: finding for finding in diagnose(home)}
     limits = {f"{limit} limit" for limit in ("memory", "processes", "disk", "cpu")}
-    assert set(findings) >= {"bubblewrap", "prlimit", "lab", "network", "system calls", "environment core", *limits}
-    for name in ("bubblewrap", "lab", "network", "system calls", "environment core", "memory limit", "disk limit"):
+    assert set(findings) >= {
+        "sandbox",
+        "sandbox landlock",
+        "prlimit",
+        "lab",
+        "network",
+        "system calls",
+        "environment core",
+        *limits,
+    }
+    for name in ("sandbox", "lab", "network", "system calls", "environment core", "memory limit", "disk limit"):
         assert findings[name].state != "missing", findings[name]
     assert all(finding.remedy for finding in findings.values() if finding.state != "ok")
 
@@ -67,16 +77,19 @@ async def test_an_environment_the_lab_cannot_access_is_named(home: Home, core: P
 
 
 @pytest.mark.anyio
-async def test_a_missing_container_engine_is_reported(opened: Open, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("sandbox", ["docker", "podman"])
+async def test_a_missing_container_engine_is_reported(opened: Open, sandbox: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(LabError, match="neither docker nor podman"):
-        async with opened("docker"):
+    with pytest.raises(LabError, match=f"{sandbox} is not installed"):
+        async with opened():
             pass
 
 
 @pytest.mark.anyio
 async def test_an_unknown_sandbox_is_a_usage_error(opened: Open):
-    with pytest.raises(UsageError, match="no sandbox is called 'chroot'; available: bubblewrap, docker, none"):
+    with pytest.raises(
+        UsageError, match="no sandbox is called 'chroot'; available: bubblewrap, docker, landlock, none, podman"
+    ):
         async with opened("chroot"):
             pass
 
@@ -87,7 +100,10 @@ async def test_a_container_is_started_with_every_restriction_and_removed(
 ):
     # Most test machines have no engine, so this records how one would be called.
     log = tmp_path / "calls"
-    answer = f'echo "$@" >> {log}; case "$1" in version) echo 1.0;; run) echo ran; exit 5;; inspect) echo true;; esac'
+    answer = (
+        f'echo "$@" >> {log}; case "$1" in version) echo 1.0;; run) echo ran; exit 5;; '
+        "inspect) echo true 1 exited 5;; container) exit 1;; esac"
+    )
     program(tmp_path / "docker", answer)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     async with opened("docker", data=public) as lab:
@@ -99,8 +115,8 @@ async def test_a_container_is_started_with_every_restriction_and_removed(
     )
     assert [option for option in restrictions.split() if option not in calls] == []
     assert f"source={public.resolve()},target=/workspace/data,readonly" in calls
-    assert "debian:stable-slim python train.py" in calls
-    assert "rm --force" in calls.splitlines()[-1]
+    assert re.search("localhost/assay-lab:[0-9a-f]+ .*python train.py", calls)
+    assert "rm --force" in calls.splitlines()[-2]
     assert "leaf-classification" not in calls
 
 

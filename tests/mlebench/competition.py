@@ -14,11 +14,12 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
-from functools import cache, partial
+from functools import cache, partial, wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Literal
 
+import fastparquet
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,6 +47,11 @@ CELLS = (
     "false", "yes", " 1", "0x1", "1,5", "9223372036854775808", "99999999999999999999999", "3.7",
 )  # fmt: skip
 """Values that a grader may read in more than one way, or refuse."""
+OVERFLOWING = ("1e400", "99999999999999999999999")
+"""Those that pandas 2.2 keeps as text, next to whatever else is in their column."""
+
+NEWER_PANDAS = int(pd.__version__.partition(".")[0]) > 2
+"""Whether pandas must be told to do what version 2.2 does, with which the benchmark was published."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +96,12 @@ class Competition:
     """The score of the answers in edition `fixed`, if not 1 where higher is better and 0 where lower is."""
     max_rows: ClassVar[int] = 60
     """How many of the miniature's answers are graded against; more where a metric needs rare classes."""
+
+    def __init_subclass__(cls) -> None:
+        """Let both references infer the types of text as pandas 2.2 does."""
+        for name in ("prepare_reference", "grade_reference"):
+            if name in vars(cls):
+                setattr(cls, name, with_object_strings(vars(cls)[name]))
 
     def prepare_reference(self, raw: Path) -> Files:
         """Return the files that the published preparation writes."""
@@ -232,6 +244,19 @@ class Competition:
                 return float(self.grade_reference(read_as_published(submission), _read_answers(answers).copy()))
         except Exception:  # noqa: BLE001 - whatever a published grader raises makes a submission invalid
             return None
+
+
+def with_object_strings(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function infer the types of text as pandas 2.2 does."""
+
+    @wraps(reference)
+    def run(*arguments: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # newer versions announce that they will no longer do so
+            with pd.option_context("future.infer_string", False):
+                return reference(*arguments)
+
+    return run
 
 
 @dataclass(frozen=True)
@@ -421,10 +446,19 @@ def read_tree(folder: Path) -> Files:
         if path.name.endswith((".zip", ".7z", ".tar.gz")):
             files |= {f"{name}/{member}": content for member, content in read_archive(path).items()}
         elif path.is_file():
-            files[name] = path.read_bytes()
+            files[name] = read_parquet(path) or path.read_bytes()
         elif not any(path.iterdir()):
             files[f"{name}/"] = b""
     return files
+
+
+def read_parquet(path: Path) -> bytes | None:
+    """Return the types and values of a Parquet table, without its footer of library versions; None for other files."""
+    with path.open("rb") as file:
+        if file.read(4) != b"PAR1":
+            return None
+    table = fastparquet.ParquetFile(str(path), pandas_nulls=False).to_pandas()
+    return f"{[str(kind) for kind in table.dtypes]}\n{table.to_csv()}".encode()
 
 
 def read_archive(path: Path) -> Files:
@@ -457,7 +491,7 @@ def write_file(path: Path, content: bytes = b"x") -> None:
 
 def copy_files(source: Path, target: str, names: Any) -> Files:
     """Return files of a folder under another path."""
-    return {f"{target}/{name}": (source / name).read_bytes() for name in names}
+    return {f"{target}/{name}": read_parquet(source / name) or (source / name).read_bytes() for name in names}
 
 
 def copy_folders(source: Path, target: str, names: Any) -> Files:
@@ -479,9 +513,55 @@ def read_table(content: bytes, **options: Any) -> pd.DataFrame:
     return pd.read_csv(io.BytesIO(content), **options)
 
 
+def read_exactly(source: Path | io.BytesIO) -> pd.DataFrame:
+    """Read CSV as most published code does: with exact floats."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pd.read_csv(source, float_precision="round_trip")
+
+
+def read_inexactly(path: Path) -> pd.DataFrame:
+    """Read CSV as published code does that leaves floats to pandas 2.2, which newer versions parse exactly."""
+    table = pd.read_csv(path)
+    texts = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for name in table.columns if NEWER_PANDAS else ():
+        if table[name].dtype == np.float64:
+            table[name] = [add_digits(text) if text else np.nan for text in texts[name]]
+    return table
+
+
+def add_digits(text: str) -> float:
+    """Return the sum of at most 17 digits of a decimal without exponent, divided by the power of ten."""
+    whole, _, decimals = text.lstrip("-").partition(".")
+    total = np.float64(0)
+    for digit in (whole + decimals)[:17]:
+        total = total * 10 + np.float64(digit)
+    number = float(total / np.float64(10.0) ** min(len(decimals), 17 - len(whole)))
+    return -number if text.startswith("-") else number
+
+
+@with_object_strings
 def read_as_published(text: str) -> pd.DataFrame:
-    """Parse CSV with the options of the published graders."""
-    return pd.read_csv(io.BytesIO(text.encode()), float_precision="round_trip")
+    """Parse CSV as the published graders do with pandas 2.2, which keeps numbers that are too large as text."""
+    content = text.encode()
+    table = read_exactly(io.BytesIO(content))
+    if NEWER_PANDAS and any(cell in text for cell in OVERFLOWING):
+        texts = pd.read_csv(io.BytesIO(content), dtype=str)
+        for name in table.columns:
+            cells = texts[name].dropna()
+            # The first cell that is not an integer decides: of one that is too large pandas tries nothing else.
+            decisive = next((cell for cell in cells if not is_integer(cell)), "")
+            if "1e400" in set(cells) or decisive.strip() in OVERFLOWING:
+                table[name] = texts[name]
+    return table
+
+
+def is_integer(text: str) -> bool:
+    """Return whether a text is an integer of 64 bits."""
+    try:
+        return -(2**63) <= int(text.replace("_", "x")) < 2**63
+    except ValueError:
+        return False
 
 
 _read_answers = cache(read_as_published)  # a hundred submissions are graded against the same text

@@ -4,8 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+import sklearn
 from sklearn import metrics
 from sklearn.preprocessing import MultiLabelBinarizer
+from sklearn.utils.multiclass import type_of_target
 
 Grader = Callable[[pd.DataFrame, pd.DataFrame], float]
 
@@ -43,7 +45,20 @@ def accuracy(submission: pd.DataFrame, answers: pd.DataFrame, id: str, target: s
     """Share of equal classes; nothing is converted."""
     require_columns(submission, id, target)
     predicted, true = align(submission, answers, id)
-    return float(metrics.accuracy_score(true[target].to_numpy(), predicted[target].to_numpy()))
+    return accuracy_score(true[target].to_numpy(), predicted[target].to_numpy())
+
+
+def accuracy_score(true: "np.ndarray", predicted: "np.ndarray") -> float:
+    """Accuracy as scikit-learn 1.5 has it: text is never equal to a number, but two classes on both sides are sorted.
+
+    Newer versions refuse to compare them.
+    """
+    is_text = [side.dtype.kind in "OU" for side in (true, predicted)]
+    if is_text[0] == is_text[1] or sklearn.__version__.startswith("1.5"):
+        return float(metrics.accuracy_score(true, predicted))
+    kinds = [type_of_target(side) for side in (true, predicted)]
+    require(set(kinds) <= {"binary", "multiclass"} and kinds != ["binary", "binary"])
+    return 0.0
 
 
 def log_loss(submission: pd.DataFrame, answers: pd.DataFrame, id: str, classes: list[str]) -> float:

@@ -2,7 +2,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from competition import Competition, Files, prepare_raw, read_archive, split, to_csv, write_archive, write_file
+from competition import (
+    Competition,
+    Files,
+    prepare_raw,
+    read_archive,
+    read_exactly,
+    split,
+    to_csv,
+    write_archive,
+    write_file,
+)
 from graders import roc_auc
 
 
@@ -12,7 +22,7 @@ class TestAerialCactusIdentification(Competition):
     targets = ("has_cactus",)
 
     def prepare_reference(self, raw: Path) -> Files:
-        train, test = split(pd.read_csv(raw / "train.csv"), test_size=0.19)
+        train, test = split(read_exactly(raw / "train.csv"), test_size=0.19)
         pictures = read_archive(raw / "train.zip")
         return {
             "public/train.csv": to_csv(train),

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from competition import Competition, Files, Miniatures, copy_files, prepare_raw, split, to_csv, write_file
+from competition import Competition, Files, Miniatures, copy_files, prepare_raw, read_exactly, split, to_csv, write_file
 from graders import require, require_columns
 from sklearn import metrics
 
@@ -17,7 +17,7 @@ class TestAptos2019BlindnessDetection(Competition):
     predictions = "class"
 
     def prepare_reference(self, raw: Path) -> Files:
-        train, test = split(pd.read_csv(raw / "train.csv"), test_size=0.1)
+        train, test = split(read_exactly(raw / "train.csv"), test_size=0.1)
         return {
             "public/train.csv": to_csv(train),
             "public/test.csv": to_csv(test.drop(columns="diagnosis")),

@@ -3,7 +3,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from competition import Competition, Files, Miniatures, copy_files, prepare_raw, split, to_csv, write_file
+from competition import Competition, Files, Miniatures, copy_files, prepare_raw, read_exactly, split, to_csv, write_file
 from graders import require, require_columns
 from sklearn import metrics
 
@@ -26,7 +26,7 @@ class TestChampsScalarCoupling(Competition):
     fixed_changes = ("public/structures.csv", "public/structures/*.xyz")
 
     def prepare_reference(self, raw: Path) -> Files:
-        molecules = list(pd.read_csv(raw / "train.csv").groupby("molecule_name"))
+        molecules = list(read_exactly(raw / "train.csv").groupby("molecule_name"))
         train, test = (pd.concat([rows for _, rows in side]) for side in split(molecules, test_size=0.1))
         files = {
             "public/train.csv": to_csv(train),
@@ -36,7 +36,7 @@ class TestChampsScalarCoupling(Competition):
             **copy_files(raw, "public", [f"structures/{name}.xyz" for name in train["molecule_name"].unique()]),
         }
         for name in SIDE_TABLES:
-            table = pd.read_csv(raw / f"{name}.csv")
+            table = read_exactly(raw / f"{name}.csv")
             files[f"public/{name}.csv"] = to_csv(table[table["molecule_name"].isin(train["molecule_name"])])
         return files
 

@@ -4,7 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from competition import Competition, Files, Miniatures, Table, find_task, prepare_raw, split, to_csv, write_file
+from competition import (
+    Competition,
+    Files,
+    Miniatures,
+    Table,
+    find_task,
+    prepare_raw,
+    read_exactly,
+    split,
+    to_csv,
+    write_file,
+)
 from graders import require
 from scipy.stats import spearmanr
 
@@ -19,10 +30,10 @@ class TestGoogleQuestChallenge(Competition):
     targets = tuple(RATINGS)
 
     def prepare_reference(self, raw: Path) -> Files:
-        train, test = split(pd.read_csv(raw / "train.csv"), test_size=0.1)
+        train, test = split(read_exactly(raw / "train.csv"), test_size=0.1)
         if test["question_type_spelling"].nunique() == 1:
             partner = train.index[train["question_type_spelling"] != 0][0]
-            rows, first = pd.read_csv(raw / "train.csv"), test.index[0]
+            rows, first = read_exactly(raw / "train.csv"), test.index[0]
             train = rows.loc[[first if row == partner else row for row in train.index]]
             test = rows.loc[[partner, *test.index[1:]]]
         ramp = dict.fromkeys(RATINGS, np.linspace(0, 1, len(test)))

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from competition import Competition, Files, copy_files, prepare_raw, split, to_csv, write_file
+from competition import Competition, Files, copy_files, prepare_raw, read_inexactly, split, to_csv, write_file
 from graders import roc_auc
 
 
@@ -12,7 +12,7 @@ class TestHistopathologicCancerDetection(Competition):
     targets = ("label",)
 
     def prepare_reference(self, raw: Path) -> Files:
-        labels, unlabelled = pd.read_csv(raw / "train_labels.csv"), len(list((raw / "test").glob("*.tif")))
+        labels, unlabelled = read_inexactly(raw / "train_labels.csv"), len(list((raw / "test").glob("*.tif")))
         train_ids, test_ids = split(labels["id"], test_size=unlabelled / (len(labels) + unlabelled))
         train, test = (labels[labels["id"].isin(ids)] for ids in (train_ids, test_ids))
         return {

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from competition import Competition, Files, Miniatures, copy_files, prepare_raw, split, to_csv, write_file
+from competition import Competition, Files, Miniatures, copy_files, prepare_raw, read_parquet, split, to_csv, write_file
 from graders import require
 
 from assay.core.errors import SourceError
@@ -113,4 +113,4 @@ def to_parquet(table: pd.DataFrame, folder: Path) -> bytes:
     """Return a table as the published preparation writes it."""
     path = folder.parent / "reference.parquet"
     table.to_parquet(path, engine="fastparquet", index=False)
-    return path.read_bytes()
+    return read_parquet(path) or b""

@@ -2,7 +2,17 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from competition import Competition, Files, Miniatures, copy_files, prepare_raw, split, to_csv, write_file
+from competition import (
+    Competition,
+    Files,
+    Miniatures,
+    copy_files,
+    prepare_raw,
+    read_inexactly,
+    split,
+    to_csv,
+    write_file,
+)
 from graders import require, require_columns
 from sklearn import metrics
 
@@ -18,12 +28,12 @@ class TestNflPlayerContactDetection(Competition):
     predictions = "class"
 
     def prepare_reference(self, raw: Path) -> Files:
-        labels = pd.read_csv(raw / "train_labels.csv")
+        labels = read_inexactly(raw / "train_labels.csv")
         train, test = split(labels["game_play"].unique(), test_size=0.1)
         files: Files = {}
         for side, plays in (("train", train), ("test", test)):
             for name in ("baseline_helmets", "player_tracking", "video_metadata"):
-                table = pd.read_csv(raw / f"train_{name}.csv")
+                table = read_inexactly(raw / f"train_{name}.csv")
                 files[f"public/{side}_{name}.csv"] = to_csv(table[table["game_play"].isin(plays)])
             videos = [f"{play}_{view}.mp4" for play in plays for view in VIEWS]
             files |= copy_files(raw / "train", f"public/{side}", videos)

@@ -12,6 +12,7 @@ from competition import (
     Table,
     copy_folders,
     prepare_raw,
+    read_exactly,
     read_prepared,
     read_table,
     split,
@@ -33,7 +34,7 @@ class TestOsicPulmonaryFibrosisProgression(Competition):
     max_rows = 1000
 
     def prepare_reference(self, raw: Path) -> Files:
-        measured = pd.read_csv(raw / "train.csv")
+        measured = read_exactly(raw / "train.csv")
         groups = [group for _, group in measured.groupby("Patient")]
         train, test = (pd.concat(side) for side in split(groups, test_size=0.1))
         first = test.sort_values("Weeks").groupby("Patient").first().reset_index()

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pandas as pd
-from competition import Competition, Files, prepare_raw, split, to_csv, write_file
+from competition import Competition, Files, prepare_raw, read_exactly, split, to_csv, write_file
 from graders import align, require_columns
 from sklearn import metrics
 
@@ -12,7 +12,7 @@ class TestPlaygroundSeriesS3e18(Competition):
     targets = ("EC1", "EC2")
 
     def prepare_reference(self, raw: Path) -> Files:
-        train, test = split(pd.read_csv(raw / "train.csv"), test_size=0.1)
+        train, test = split(read_exactly(raw / "train.csv"), test_size=0.1)
         return {
             "public/train.csv": to_csv(train),
             "public/test.csv": to_csv(test.drop(columns=[f"EC{number}" for number in range(1, 7)])),

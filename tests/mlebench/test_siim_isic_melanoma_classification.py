@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from competition import Competition, Files, Miniatures, prepare_raw, read_prepared, to_csv, write_file
+from competition import Competition, Files, Miniatures, prepare_raw, read_inexactly, read_prepared, to_csv, write_file
 from graders import roc_auc
 
 from assay.formats import tfrecord
@@ -21,7 +21,7 @@ class TestSiimIsicMelanomaClassification(Competition):
         records = {path.name: path.read_bytes() for path in (raw / "tfrecords").iterdir()}
         held_out = [records[f"train{number}-2071.tfrec"] for number in ("00", "06")]
         names = {name for record in held_out for name in image_names(record)}
-        lesions = pd.read_csv(raw / "train.csv")
+        lesions = read_inexactly(raw / "train.csv")
         files = {
             "public/tfrecords/test00-2071.tfrec": held_out[0],
             "public/tfrecords/test01-2071.tfrec": held_out[1],

@@ -5,7 +5,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from competition import Competition, Files, Miniatures, Table, prepare_raw, read_tree, split, to_csv, write_file
+from competition import (
+    Competition,
+    Files,
+    Miniatures,
+    Table,
+    prepare_raw,
+    read_inexactly,
+    read_tree,
+    split,
+    to_csv,
+    write_file,
+)
 from graders import require, require_columns
 
 from assay.grading import grade_submission
@@ -35,7 +46,7 @@ class TestSmartphoneDecimeter2022(Competition):
                     if side == "train" or not path.endswith("ground_truth.csv"):
                         files[f"public/{side}/{drive}/{path}"] = content
                 for phone in sorted((raw / "train" / drive).iterdir()) if side == "test" else ():
-                    table = pd.read_csv(phone / "ground_truth.csv")
+                    table = read_inexactly(phone / "ground_truth.csv")
                     tables.append(table.assign(tripId=f"{drive}-{phone.name}")[COLUMNS])
         answers = pd.concat(tables)
         sample = answers.assign(LatitudeDegrees=37.904611315634504, LongitudeDegrees=-86.48107806249548)

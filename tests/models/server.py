@@ -4,7 +4,8 @@
         settings = ModelSettings(base_url=server.openai)
 
 It implements OpenAI's chat completions and responses and Anthropic's messages, streamed on request, and rejects
-requests without `KEY`. `server.requests` has all requests.
+requests without `KEY`. `server.requests` has all requests but the test prompts of the harness: those are answered while
+the next behavior is to say something, and otherwise meet the same fate as the next request will.
 """
 
 import json
@@ -12,6 +13,7 @@ import os
 import socket
 import struct
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -19,6 +21,7 @@ from typing import Any
 from protocols import Say, anthropic_message, chat_completion, response, stream
 
 KEY = "valid-key"
+TEST_PROMPT = "Reply with the word OK."
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,16 @@ class Request:
 class ModelServer:
     """The server, running for the duration of a `with` block."""
 
-    def __init__(self, *script: Behavior, port: int = 0, responses_api: bool = True) -> None:
+    def __init__(
+        self,
+        *script: Behavior,
+        port: int = 0,
+        responses_api: bool = True,
+        reply: Callable[[str], Behavior] | None = None,
+    ) -> None:
+        """With `reply`, the behavior depends on the last message of a request, whatever its number."""
+        self.reply = reply
+        self.test_prompts = 0
         self.responses_api = responses_api
         self.requests: list[Request] = []
         self.disconnected = threading.Event()
@@ -96,7 +108,15 @@ class ModelServer:
 
     def next(self, request: Request) -> Behavior:
         """Record a request, and return the behavior for it."""
+        text = request.body["messages"][-1]["content"] if "messages" in request.body else ""
         with self._lock:
+            if text == TEST_PROMPT:
+                self.test_prompts += 1
+                ahead = self.reply(text) if self.reply else self._script[0] if self._script else Say("OK")
+                return Say("OK") if isinstance(ahead, Say) else ahead
+            if self.reply:
+                self.requests.append(request)
+                return self.reply(text)
             self.requests.append(request)
             self.arrived.set()
             return self._script.pop(0) if self._script else Fail(400, "the script of the test server has ended")

@@ -10,6 +10,7 @@ from server import TOO_LONG, Fail, Garbage, ModelServer, Reset, Silence
 
 from assay.core.errors import ModelError, ModelUnavailable, PromptTooLong, RequestRejected, UsageError
 from assay.models import Message, Models, ModelSettings
+from assay.models.server_checks import PROVIDERS, check_name, check_provider
 
 pytestmark = pytest.mark.anyio
 
@@ -115,6 +116,43 @@ def test_a_server_that_has_the_responses_api_or_is_down_is_not_refused():
     Models({"main": "openai/tiny"}, settings, prices=PRICES).check()
 
 
+def test_a_dead_server_is_named_with_the_reason(route):
+    with ModelServer() as server:
+        models = route.models(server)
+        models.check_servers()
+    with pytest.raises(ModelUnavailable, match=f"{route.name}: cannot reach http://127.0.0.1:.*: connection refused"):
+        models.check_servers()
+
+
+async def test_a_request_without_any_connection_is_tried_three_times_and_says_why():
+    with ModelServer() as server:
+        settings = ModelSettings(base_url=server.openai, max_retries=9)
+    reports = []
+    models = Models({"main": "openai-api/local/thing"}, settings, prices=PRICES, report=reports.append)
+    async with models:
+        with pytest.raises(ModelUnavailable, match="openai-api/local/thing cannot be reached: connection refused"):
+            await models.ask("main", ASK)
+    assert reports == [f"openai-api/local/thing: retry {number}, connection refused" for number in (1, 2, 3)]
+    assert models.trouble == reports[-1]
+
+
+def test_names_are_checked_before_extras_are_demanded():
+    for provider in PROVIDERS:
+        check_provider(f"{provider}/model")
+    with pytest.raises(UsageError, match=r"Unknown provider 'opanai'.*did you mean openai"):
+        check_provider("opanai/gpt-5")
+    with pytest.raises(UsageError, match="'gpt-5' is not a model"):
+        check_name("gpt-5")
+    from inspect_ai._util.registry import registry_find, registry_info
+
+    import assay.models.inspect_client  # noqa: F401 - registers our own providers
+
+    known = {registry_info(client).name.removeprefix("inspect_ai/") for client in registry_find(
+        lambda entry: entry.type == "modelapi"
+    )}  # fmt: skip
+    assert set(PROVIDERS) <= known
+
+
 @pytest.mark.parametrize("route", [CHAT, STREAMED], ids=lambda route: route.label)
 async def test_one_attempt_and_all_attempts_together_have_a_timeout(route):
     with ModelServer(*[Silence()] * 9) as server:
@@ -177,7 +215,7 @@ def test_a_model_that_cannot_be_called_is_found_before_the_work_starts(name, mes
 )
 def test_a_missing_key_is_named(name, variable, monkeypatch):
     monkeypatch.delenv(variable)
-    with pytest.raises(UsageError, match=variable):
+    with pytest.raises(UsageError, match=f"Cannot set up model {name}: set {variable}$"):
         Models({"main": name}, prices=PRICES).check()
 
 

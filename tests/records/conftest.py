@@ -1,5 +1,6 @@
 """What tests of records share: a finished run of the tiny suite, made once and copied for each test."""
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,9 +8,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from forging import Forger
 
 from assay.core.home import Home
 from assay.records import RunFolder, TrialFolder
+from assay.tasks import Registry
 from command_line import Assay, Done
 from tiny_run import TinyRun, prepare_tiny
 
@@ -24,6 +27,11 @@ class Finished:
     run: RunFolder
     assay: Callable[..., Done]
     """The command line, in the run's own home and in this process."""
+
+    @property
+    def forger(self) -> Forger:
+        """Who tampers with it."""
+        return Forger(self.run, self.home, Registry([TINY]))
 
     @property
     def trials(self) -> list[TrialFolder]:
@@ -43,6 +51,31 @@ def original(shared_home: Callable[[str, Callable[[Home], None]], Home]) -> Home
         assert result.returncode == 0, result.stderr
 
     return shared_home("finished-run", fill)
+
+
+@pytest.fixture(scope="session")
+def conversations_home(shared_home: Callable[[str, Callable[[Home], None]], Home]) -> Home:
+    """A home with a run of the shell agent in `run`, whose replies come from a script."""
+
+    def fill(home: Home) -> None:
+        prepare_tiny(home)
+        commands = [f"echo step {number}: {'train and look at it ' * 20}; python train.py" for number in range(4)]
+        replies = [{"tool_calls": [{"name": "bash", "arguments": {"command": text}}]} for text in (*commands, "submit")]
+        (home.root / "replies.json").write_text(json.dumps(replies))
+        run, model = home.root / "run", f"scripted/{home.root / 'replies.json'}"
+        words = ("--agent", "shell", "--model", model, "--seeds", "2", "--out", str(run))
+        result = TinyRun(home, run).call("run", "tiny", *words)
+        assert result.returncode == 0, result.stderr
+
+    return shared_home("conversations", fill)
+
+
+@pytest.fixture
+def conversations(conversations_home: Home, tmp_path: Path, assay: Assay) -> Finished:
+    """A copy of a run with a model, to be tampered with."""
+    shutil.copytree(conversations_home.root / "run", tmp_path / "conversations")
+    call = partial(assay, "--tasks", TINY, home=conversations_home)
+    return Finished(conversations_home, RunFolder(tmp_path / "conversations"), call)
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ def test_an_unpacked_export_passes_verification(finished, tmp_path):
     digest = run_digest(finished.run)
     result = finished.assay("verify", tmp_path / "unpacked", "--digest", digest, "--quiet")
     assert result.returncode == 0, result.stdout
-    assert "4 trials: everything matches" in result.stdout and "exports do not contain snapshots" in result.stdout
+    assert "4 trials: everything matches" in result.stdout and "exports contain only the list of files" in result.stdout
     grade = next((tmp_path / "unpacked").glob("trials/*/grade.json"))
     grade.write_text(grade.read_text().replace('"valid_submission": true', '"valid_submission": false'))
     result = finished.assay("verify", tmp_path / "unpacked", "--quiet")

@@ -4,6 +4,8 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from assay.records import RunFolder, TrialFile, find_runs, list_newest_runs
 
 
@@ -56,3 +58,17 @@ def test_the_newest_runs_come_first_also_behind_links(tmp_path: Path):
     here = tmp_path / "here"
     assert set(list_newest_runs(here)[:2]) == {here / "new", here / "runs" / "old"}
     assert list_newest_runs(here)[2] == here / "runs" / "older"
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_nobody_but_their_owner_can_read_records(tiny, umask: int):
+    """Whatever the umask: they have prompts, replies and submissions."""
+    before = os.umask(umask)
+    try:
+        done = tiny.call("run", "tiny", "--agent", "starter", "--seeds", "1", "--out", str(tiny.out))
+    finally:
+        os.umask(before)
+    assert done.returncode == 0, done.stderr
+    paths = [tiny.out, *tiny.out.rglob("*")]
+    open_to_others = [str(path) for path in paths if not path.is_symlink() and path.stat().st_mode & 0o077]
+    assert len(paths) > 10 and open_to_others == []

@@ -53,7 +53,7 @@ class Agent:
                 call = await tape.call(request, perform, step=number, changes=changes, used=lambda used=used: used)
                 results.append(call.result.output)
                 if changes and snapshots and not tape.replaying:
-                    tape.snapshot_taken(f"snapshot-{number}", number)
+                    tape.snapshot_taken(f"{number:064}", number)
         return results
 
 
@@ -108,7 +108,7 @@ def test_an_agent_that_diverges_from_its_record_is_detected(tmp_path: Path) -> N
 def test_the_past_up_to_a_step_ends_with_its_snapshot(tmp_path: Path) -> None:
     anyio.run(Agent(tmp_path / "log").work, CALLS)
     assert codes(tmp_path / "log", up_to_step=1) == ["ask", "run"]
-    assert past_of(read_events(tmp_path / "log"), up_to_step=1).snapshot == "snapshot-1"
+    assert past_of(read_events(tmp_path / "log"), up_to_step=1).snapshot == f"{1:064}"
 
 
 def test_concurrent_calls_are_replayed_by_lane(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def test_only_what_holds_is_added(tiny, tmp_path):
             more.writestr(name, archive.read(name))
         more.writestr("trials/extra.html", "<script>alert(1)</script>")
     done = tiny.call("board", "add", str(tmp_path / "more.zip"), "--to", str(board))
-    assert done.returncode == 1 and "trials/extra.html: its hash is not the one in the index" in done.stdout
+    assert done.returncode == 2 and "trials/extra.html" in done.stderr
 
     done = tiny.call("board", "add", str(bare), "--to", str(board))
     assert done.returncode == 1 and "scores cannot be verified here" in done.stderr
@@ -94,11 +94,14 @@ def add_unchecked(board, run, work, **info):
         digest=digest,
         added_at="2026-11-16T12:00:00+00:00",
         info=RunInfo(**info),
-        signed="no",
+        grade="consistent",
+        signed_by=None,
+        established=(),
+        not_established=("That the logs were written by the harness.",),
         trials=trials,
         regraded=trials,
         removed=0,
-        logs=(),
+        fingerprints=(),
     )
     entry_folder = board / "entries" / entry.name
     entry_folder.mkdir(parents=True)
@@ -168,7 +171,7 @@ def test_a_reader_gets_from_the_ranking_to_every_trace(tmp_path, serve, open_sit
     rows = pocket.locator("tbody tr")
     assert rows.count() == 4
     # By hand: rates 1, 1, 1, ½ by task, whose standard deviation is ¼, over √4; and 1, 1, 1, 0.
-    expect(rows.first).to_contain_text(re.compile(r"research.*87\.5 ± 12\.5%.*Other Lab.*yes, regraded", re.DOTALL))
+    expect(rows.first).to_contain_text(re.compile(r"research.*87\.5 ± 12\.5%.*Other Lab.*consistent", re.DOTALL))
     expect(rows.nth(1)).to_contain_text(re.compile(r"75\.0 ± 25\.0%.*Example Lab", re.DOTALL))
     expect(pocket).to_contain_text("Compared with the first, paired by task")
     expect(pocket).to_contain_text("but 4 tasks are too few for significance. +12 points of success on average")
@@ -180,7 +183,15 @@ def test_a_reader_gets_from_the_ranking_to_every_trace(tmp_path, serve, open_sit
 
     rows.nth(1).get_by_role("link", name="research").click()
     card = page.locator(".card").last
-    for text in ("Example Lab", "2026-01", "every trial of the run counts", "Signed", "regraded"):
+    for text in (
+        "Example Lab",
+        "2026-01",
+        "every trial of the run counts",
+        "Signed",
+        "regraded",
+        "consistent",
+        "by the harness",
+    ):
         expect(card).to_contain_text(text)
     for text in ("main: openai/gpt-5", "Internet", "no score; only whether the format", "1 attempt per task"):
         expect(page.locator(".disclosure").last).to_contain_text(text)

@@ -14,6 +14,7 @@ from assay.core.layout import shorten_middle
 from assay.core.plugins import Plugins
 from assay.core.text import describe_validation_error, one_line
 from assay.lab.interface import Network
+from assay.records.events import AnyRequest
 from assay.tasks import Task
 
 ModelUse = Literal["none", "optional", "required"]
@@ -21,9 +22,18 @@ _MAX_VALUE = 32
 
 
 class Settings(BaseModel):
-    """The settings of an agent are its fields: typed, validated, and part of a trial's identity."""
+    """The settings of an agent are its fields: typed, validated, and part of a trial's identity.
+
+    A trial records all of them, so none can depend on whether it was set: a default that depends on other settings is
+    None.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @property
+    def model_fields_set(self) -> set[str]:
+        """All fields, as when the settings of a trial are read from its record."""
+        return set(type(self).model_fields)
 
 
 @dataclass(frozen=True)
@@ -51,6 +61,17 @@ class Agent(Settings, ABC):
     """Whether it needs a person at the terminal, who can work on one trial at a time only."""
     scripts: ClassVar[tuple[str, ...]] = ("assay.agents:scripts/session.py",)
     """Python files, as `package:path`, that it writes into workspaces and that are not the work of a model."""
+    calls: ClassVar[tuple[str, ...]] = ()
+    """Types of the calls that it makes, the one without which it submits nothing first; empty if that is not known."""
+
+    @classmethod
+    def settings_name_files(cls, settings: Mapping[str, Any]) -> bool:
+        """Whether to validate these settings is to read files that they name; a record may come from anywhere."""
+        return False
+
+    def makes(self, request: AnyRequest, task: Task) -> bool:
+        """Return whether it may make this call; `assay verify` compares records with this."""
+        return not self.calls or request.type in self.calls
 
     def label(self, name: str) -> str:
         """Return its name in reports: the agent's name, and the settings that differ from the defaults."""

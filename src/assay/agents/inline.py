@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any, TypeGuard
 
 from assay.agents.agent import Agent
-from assay.core.disk import atomic_write
+from assay.core.disk import atomic_write, make_private_folder
 from assay.core.errors import UsageError
 
 AgentSource = type[Agent] | Callable[..., Any]
@@ -45,7 +45,7 @@ def name_agent(agent: AgentSource, folder: Path) -> str:
     if is_class and file and agent.__module__ != "__main__" and "." not in agent.__qualname__:
         return f"{Path(file).resolve()}:{agent.__name__}"
     path = folder.resolve() / f"{agent.__name__}.py"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_private_folder(path.parent)
     atomic_write(path, _write_module(agent, is_class))
     return f"{path}:{agent.__name__}"
 

@@ -4,8 +4,9 @@ The usage of a call is known only when its reply is there. Without a reservation
 budget unspent, and a single prompt of a million tokens could spend many times what is left.
 """
 
+import hashlib
 import json
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,16 +16,19 @@ import anyio
 from assay.records import Clock
 
 if TYPE_CHECKING:
-    from assay.models import Message, Models, Sampling, Tool
+    from assay.models import Message, Models, Sampling, Tool, Usage
 
-BYTES_PER_TOKEN = 4
+TOKENS_PER_MESSAGE = 16
+"""Tokens that a provider may add to each message and tool call, for its role and its limits."""
+KNOWN_PROMPTS = 64
+"""Prompts whose tokens are remembered, because others may begin with them."""
 ASSUMED_REPLY = 32_768
 """Tokens to set aside for a reply if the model's settings do not limit its length."""
 
 
 @dataclass(frozen=True)
 class CallEstimate:
-    """What a prompt and the reply to it may use; an unknown price counts as 0."""
+    """The most that a prompt may use, and what the reply to it may; an unknown price counts as 0."""
 
     prompt_tokens: int
     reply_tokens: int
@@ -35,15 +39,19 @@ class CallEstimate:
 class ModelBudget:
     """Lets model calls start only while the token and cost budgets can pay for them.
 
-    A prompt that is larger than what is left is refused. Concurrent calls start only while their prompts and replies
-    fit next to those of all calls under way; otherwise they wait for one of them to end. So a budget can be exceeded by
-    no more than one reply.
+    A prompt that may be larger than what is left is refused. Concurrent calls start only while their prompts and
+    replies fit next to those of all calls under way; otherwise they wait for one of them to end. So a budget can be
+    exceeded by no more than one reply.
+
+    How many tokens a text has is known only to the provider; an agent may write one of which every byte is a token. So
+    each byte counts as one, except in the beginning of a prompt that was sent before, whose tokens the provider said.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._under_way: list[CallEstimate] = []
         self._ended = anyio.Event()
+        self._known: dict[bytes, int] = {}
 
     @asynccontextmanager
     async def reserve(
@@ -60,7 +68,8 @@ class ModelBudget:
             yield
             return
         max_reply = sampling.max_tokens if sampling else None
-        estimate = estimate_usage(models, role, messages, tools, priced=budget.cost is not None, max_reply=max_reply)
+        prompt_tokens = self._bound_tokens(models.name(role), messages, tools)
+        estimate = estimate_usage(models, role, prompt_tokens, priced=budget.cost is not None, max_reply=max_reply)
         while not self._fits(estimate):
             await self._ended.wait()
         self._under_way.append(estimate)
@@ -71,16 +80,34 @@ class ModelBudget:
             self._ended.set()
             self._ended = anyio.Event()
 
+    def learn(
+        self, models: "Models", role: str, messages: "Sequence[Message]", tools: "Sequence[Tool]", usage: "Usage"
+    ) -> None:
+        """Remember how many tokens a prompt has, by the reply to it."""
+        if usage.all_input_tokens and messages:
+            *_, (digest, _) = _digest_prefixes(models.name(role), messages, tools)
+            self._known.pop(digest, None)
+            self._known[digest] = usage.all_input_tokens
+            if len(self._known) > KNOWN_PROMPTS:
+                del self._known[next(iter(self._known))]
+
+    def _bound_tokens(self, model: str, messages: "Sequence[Message]", tools: "Sequence[Tool]") -> int:
+        """Return the most tokens that a prompt can have."""
+        tokens = 0
+        for digest, size in _digest_prefixes(model, messages, tools):
+            tokens = min(tokens + size, self._known.get(digest, tokens + size))
+        return tokens
+
     def _fits(self, new: CallEstimate) -> bool:
         """Whether a call can start now; raise `OutOfBudget` if it could not even if it waited."""
         clock = self._clock
         clock.check()
         tokens, cost = clock.budget.tokens, clock.budget.cost
         if tokens is not None and new.prompt_tokens > tokens - clock.tokens:
-            prompt = f"the next prompt has about {new.prompt_tokens:,}"
+            prompt = f"the next prompt may have {new.prompt_tokens:,}"
             raise clock.exhaust("tokens", f"of {tokens:,} tokens {tokens - clock.tokens:,} are left; {prompt}")
         if cost is not None and new.prompt_cost > cost - clock.cost:
-            prompt = f"the next prompt costs about {new.prompt_cost:.4g}"
+            prompt = f"the next prompt may cost {new.prompt_cost:.4g}"
             raise clock.exhaust("cost", f"of {cost:g} dollars {cost - clock.cost:.4g} are left; {prompt}")
         if not self._under_way:
             return True
@@ -91,23 +118,27 @@ class ModelBudget:
 
 
 def estimate_usage(
-    models: "Models",
-    role: str,
-    messages: "Sequence[Message]",
-    tools: "Sequence[Tool]",
-    *,
-    priced: bool,
-    max_reply: int | None = None,
+    models: "Models", role: str, prompt_tokens: int, *, priced: bool, max_reply: int | None = None
 ) -> CallEstimate:
-    """Estimate what a call uses from the length of its prompt and the limit on replies, the model's or the call's."""
-    prompt = sum(map(_message_bytes, messages)) + sum(len(tool.model_dump_json()) for tool in tools)
-    prompt_tokens = prompt // BYTES_PER_TOKEN
+    """Return what a call may use, by the tokens of its prompt and the limit on replies, the model's or the call's."""
     reply_tokens = models.settings(role).max_tokens or max_reply or ASSUMED_REPLY
     prompt_cost, reply_cost = models.estimate_cost(role, prompt_tokens, reply_tokens) if priced else (0.0, 0.0)
     return CallEstimate(prompt_tokens, reply_tokens, prompt_cost, reply_cost)
 
 
-def _message_bytes(message: "Message") -> int:
-    calls = sum(len(call.name) + len(json.dumps(call.arguments)) for call in message.tool_calls)
-    texts = message.text + (message.reasoning or "")
-    return len(texts.encode(errors="replace")) + calls
+def _digest_prefixes(
+    model: str, messages: "Sequence[Message]", tools: "Sequence[Tool]"
+) -> "Iterator[tuple[bytes, int]]":
+    """Yield for the tools, and then for each message, the digest of the prompt so far and what it adds at most."""
+    schemas = "".join(tool.model_dump_json() for tool in tools).encode()
+    digest = hashlib.sha256(model.encode() + b"\0" + schemas)
+    yield digest.digest(), len(schemas) + TOKENS_PER_MESSAGE * len(tools)
+    for message in messages:
+        calls = [(call.id, call.name, json.dumps(call.arguments)) for call in message.tool_calls]
+        parts = [message.role, message.text, message.reasoning or "", message.tool_call_id or "", *sum(calls, ())]
+        contents = [part.encode(errors="replace") for part in parts]
+        size = sum(map(len, contents)) + TOKENS_PER_MESSAGE * (1 + len(calls))
+        if message.native:  # encrypted reasoning, which only the provider can read
+            size = max(size, len(json.dumps(message.native)))
+        digest.update(json.dumps([*map(len, contents)]).encode() + b"".join(contents))
+        yield digest.digest(), size

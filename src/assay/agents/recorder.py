@@ -123,9 +123,15 @@ class Recorder:
         await self.restore()
         return calls
 
-    async def snapshot(self, *, force: bool = False) -> None:
-        """Save the workspace; what did not change costs nothing. `force`: it may have changed outside of calls."""
+    async def snapshot(self, *, force: bool = False, only_changed: bool = False) -> None:
+        """Save the workspace; what did not change costs nothing.
+
+        `force`: it may have changed outside of calls. `only_changed`: a workspace that was saved since the last call
+        that could change it is not recorded again.
+        """
         if self._tape.replaying or self._to_restore:
+            return
+        if only_changed and self._snapshot and not self._changed:
             return
         if force or self._changed or self._snapshot is None:
             self._snapshot = await self._lab.snapshot(self._store, self._snapshot)

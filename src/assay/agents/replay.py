@@ -1,10 +1,11 @@
 """The replay agent: repeats a recorded trial without a model, to check that the result is the same or to show it."""
 
 import hashlib
+from collections.abc import Mapping
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import assert_never
+from typing import Any, assert_never
 
 from pydantic import Field, ValidationInfo, field_validator
 
@@ -66,6 +67,11 @@ class Replay(Agent):
         if digest not in ("", actual):
             raise ValueError(f"the log of {info.data['trial']} has changed since the replay was planned")
         return actual
+
+    @classmethod
+    def settings_name_files(cls, settings: Mapping[str, Any]) -> bool:
+        """Whether they name a trial to repeat, which they always do."""
+        return True
 
     def label(self, name: str) -> str:
         """Return its name in reports, which contains the trial's."""

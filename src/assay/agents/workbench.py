@@ -14,10 +14,11 @@ from anyio import to_thread
 
 from assay.agents.model_budget import ModelBudget
 from assay.agents.observation import Observation
+from assay.agents.provider_check import ProviderCheck
 from assay.agents.python_session import PythonSession
 from assay.agents.recorder import Recorder
 from assay.agents.terminal import TERMINAL, ask_person
-from assay.core.disk import atomic_write
+from assay.core.disk import atomic_write, make_private_folder
 from assay.core.errors import ModelError, PromptTooLong, RequestRejected, UnsafePath, UsageError
 from assay.lab.interface import Lab
 from assay.records import Clock
@@ -52,6 +53,7 @@ from assay.tasks import Task
 if TYPE_CHECKING:
     from assay.models import Message, Models, Reply, Sampling, Tool
 
+MAX_EMPTY_REPLIES = 3
 _FULL = "there is no space left in the workspace for {path!r}"
 _REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{path!r} is too long a name"}
 
@@ -59,8 +61,8 @@ _REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{pat
 class Workbench:
     """The only way for an agent to act: the lab and models, under a budget, everything recorded.
 
-    `check_format` returns what is wrong with the format of a submission, or None. `models_that_replied` are those
-    that have replied so far.
+    `check_format` returns what is wrong with the format of a submission, or None. `provider_failed`: an earlier attempt
+    ended because a model did not answer.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Workbench:
         check_format: Callable[[bytes], str | None],
         models: "Models | None" = None,
         description: str | None = None,
+        provider_failed: bool = False,
     ) -> None:
         self.task = task
         self.lab = lab
@@ -80,13 +83,15 @@ class Workbench:
         self.terminal = TERMINAL
         self.description = task.description if description is None else description
         self.validations = 0
-        self.models_that_replied: set[str] = set()
+        self._replied: set[str] = set()
         self._recorder = recorder
         self._check_format = check_format
         self._models = models
         self._model_budget = ModelBudget(recorder.clock)
+        self._provider_check = ProviderCheck(suspect=provider_failed)
         self._session: PythonSession | None = None
         self._session_open = False
+        self._asked = False
 
     @property
     def clock(self) -> Clock:
@@ -97,6 +102,11 @@ class Workbench:
     def model_roles(self) -> frozenset[str]:
         """The roles that have a model of their own."""
         return self._models.roles if self._models else frozenset()
+
+    @property
+    def models_that_replied(self) -> frozenset[str]:
+        """The models that have replied so far, to the agent or to a test prompt."""
+        return frozenset(self._replied | self._provider_check.models_that_answered)
 
     async def run(self, command: Sequence[str], *, seconds: float | None = None, stdin: bytes = b"") -> CommandResult:
         """Run a command in the workspace as one step, for at most `seconds` and never past the deadline."""
@@ -225,7 +235,8 @@ class Workbench:
         """Ask the model of a role; its reply is logged before anything is done with it.
 
         That a prompt is too long is logged too. That a model is unavailable is not, so that a trial that ends because
-        of it asks again when it is resumed; an agent that continues without the reply passes `record_failures`.
+        of it asks again when it is resumed; an agent that continues without the reply passes `record_failures`. A reply
+        that reached the output limit of the plan before it had any content is asked for again.
         """
         if self._models is None:
             raise UsageError("this agent needs a model; pass --model PROVIDER/MODEL")
@@ -234,8 +245,13 @@ class Workbench:
 
         async def perform() -> ModelResult:
             async with self._model_budget.reserve(models, role, messages, tools, sampling):
+                self._asked = True
                 try:
-                    reply = await models.ask(role, messages, tools, choice=tool_choice, sampling=sampling)
+                    reply = await self._provider_check.ask(
+                        models,
+                        role,
+                        lambda: models.ask(role, messages, tools, choice=tool_choice, sampling=sampling),
+                    )
                 except PromptTooLong as error:
                     return ModelResult(failure="prompt_too_long", message=str(error))
                 except ModelError as error:
@@ -243,19 +259,41 @@ class Workbench:
                         raise
                     rejected = isinstance(error, RequestRejected)
                     return ModelResult(failure="rejected" if rejected else "unavailable", message=str(error))
-                self.clock.count(tokens=reply.usage.total_tokens, cost=reply.usage.cost, waited=reply.waited)
+                self.clock.count(
+                    tokens=reply.usage.total_tokens, cost=reply.usage.cost, waited=reply.waited, since=reply.seconds
+                )
                 return ModelResult(reply=reply)
 
-        result = await self._recorder.ask_model(
-            role, messages, tools, perform, tool_choice=tool_choice, sampling=sampling, lane=lane
+        own_limit = sampling is not None and sampling.max_tokens is not None
+        for _ in range(MAX_EMPTY_REPLIES):
+            result = await self._recorder.ask_model(
+                role, messages, tools, perform, tool_choice=tool_choice, sampling=sampling, lane=lane
+            )
+            if result.reply is None:
+                message = result.message or ""
+                if result.failure == "rejected":
+                    raise RequestRejected(message, models.name(role))
+                raise PromptTooLong(message) if result.failure == "prompt_too_long" else ModelError(message)
+            self._remember(models, result.reply)
+            self._model_budget.learn(models, role, messages, tools, result.reply.usage)
+            if own_limit or not result.reply.cut_off_before_content:
+                return result.reply
+        raise ModelError(
+            f"{models.name(role)} reached its output limit before it wrote anything, {MAX_EMPTY_REPLIES} times in a "
+            "row; raise max_tokens or reasoning_room, or lower reasoning_effort"
         )
-        if result.reply is None:
-            message = result.message or ""
-            if result.failure == "rejected":
-                raise RequestRejected(message, models.name(role))
-            raise PromptTooLong(message) if result.failure == "prompt_too_long" else ModelError(message)
-        self._remember(models, result.reply)
-        return result.reply
+
+    async def find_model_trouble(self) -> str | None:
+        """Return why a model, not the agent, is to blame if the time is over now; None if it is the agent."""
+        models = self._models
+        trouble = models.trouble if models else None
+        if self._asked and not trouble and not self.models_that_replied:
+            trouble = "no model replied in the time of the trial"
+        if models is None or trouble is None:
+            return None
+        # Models that answer a test prompt are not down: what the agent sent takes too long.
+        answers = [await models.answers(role) for role in sorted(models.roles)]
+        return None if all(answers) else trouble
 
     async def ask_human(self, question: str) -> str | None:
         """Ask the person at the terminal and wait for the answer; None if there is no terminal."""
@@ -313,9 +351,9 @@ class Workbench:
         """Record something that a long-lived process in the lab does."""
         return await self._recorder.call(request, perform, result_type, changes=True)
 
-    async def snapshot(self, *, force: bool = False) -> None:
-        """Save the workspace. `force`: a long-lived process may have changed it."""
-        await self._recorder.snapshot(force=force)
+    async def snapshot(self, *, force: bool = False, only_changed: bool = False) -> None:
+        """Save the workspace. `force`: a long-lived process may have changed it. `only_changed`: unless it is saved."""
+        await self._recorder.snapshot(force=force, only_changed=only_changed)
 
     async def skip_replay(self) -> Sequence[Call]:
         """Return the calls made before the trial was interrupted, for an agent that cannot be replayed.
@@ -361,7 +399,9 @@ class Workbench:
                 content = await self.lab.read(name, max_size=max_size)
             except UnsafePath:
                 continue  # it is larger than what is left, or gone
-            target = self._recorder.trial_folder / "trajectory" / name
+            folder = self._recorder.trial_folder / "trajectory"
+            make_private_folder(folder)
+            target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             atomic_write(target, content)
             max_size -= len(content)
@@ -375,7 +415,7 @@ class Workbench:
 
     def _remember(self, models: "Models", reply: "Reply") -> None:
         models.remember(reply)
-        self.models_that_replied.add(reply.model)
+        self._replied.add(reply.model)
 
     def _limit_seconds(self, seconds: float | None) -> float:
         """Return the time for one part of a step: never more than is left."""

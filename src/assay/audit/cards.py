@@ -13,7 +13,7 @@ def write_card(audit: TaskAudit, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     parts = [audit.name.strip("/").replace("/", "-"), *([audit.edition] if audit.edition else [])]
     path = folder / f"{'.'.join(parts)}.html"
-    atomic_write(path, render_card(audit).encode())
+    atomic_write(path, render_card(audit).encode(), mode=None)
     return path
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from assay.audit.finding import AuditFinding, Severity
 from assay.audit.subject import Subject
+from assay.core.untrusted import list_plain_files
 
 ROWS, TEXTS, VALUES = "duplicate rows", "near-duplicate texts", "shared measurements"
 
@@ -135,9 +136,11 @@ def _number_pairs(subject: Subject) -> Iterator[tuple[str, NDArray[Any], NDArray
         if len(precise) >= _MIN_COLUMNS:
             numbers = [side[precise].apply(pd.to_numeric, errors="coerce").to_numpy(np.float64) for side in sides]
             yield f"{subject.train_file} and {subject.test_file}", numbers[0], numbers[1]
-    for train in sorted(subject.public.rglob("*train*.npy")):
+    for train in list_plain_files(subject.public):
+        if "train" not in train.name or train.suffix != ".npy":
+            continue
         test = train.with_name(train.name.replace("train", "test"))
-        if test.is_file():
+        if test.is_file() and not test.is_symlink():
             arrays = [_open_array(path) for path in (train, test)]
             if all(array is not None and array.ndim == 2 and array.dtype.kind == "f" for array in arrays):
                 first, second = (np.asarray(array[:MAX_ROWS]) for array in arrays if array is not None)

@@ -5,7 +5,6 @@ ROC curve for each class, by rank correlation for numbers. An association that c
 leak.
 """
 
-import os
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+
+from assay.core.untrusted import list_plain_files
 
 PROPERTIES = ("inode", "time", "size", "number of links", "name", "folder", "suffix", "position in the archive")
 
@@ -63,23 +64,21 @@ def find_leaks(public: Path, rows: Mapping[str, int], labels: Mapping[str, NDArr
 
 def _describe_files(public: Path) -> Iterator[tuple[str, Facts]]:
     """Yield every public file, and every member of a public zip archive, with its visible properties."""
-    for folder, _, names in os.walk(public):
-        for name in names:
-            path = Path(folder, name)
-            stat = path.stat()
-            relative = path.relative_to(public).as_posix()
-            yield (
-                relative,
-                {
-                    "inode": stat.st_ino,
-                    "time": stat.st_mtime_ns,
-                    "size": stat.st_size,
-                    "number of links": stat.st_nlink,
-                    **_parts_of_name(relative),
-                },
-            )
-            if path.suffix == ".zip":
-                yield from _describe_members(path)
+    for path in list_plain_files(public):
+        stat = path.stat()
+        relative = path.relative_to(public).as_posix()
+        yield (
+            relative,
+            {
+                "inode": stat.st_ino,
+                "time": stat.st_mtime_ns,
+                "size": stat.st_size,
+                "number of links": stat.st_nlink,
+                **_parts_of_name(relative),
+            },
+        )
+        if path.suffix == ".zip":
+            yield from _describe_members(path)
 
 
 def _describe_members(path: Path) -> Iterator[tuple[str, Facts]]:

@@ -4,11 +4,16 @@ import io
 import struct
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assay.audit.test_files import PublicFile
 from assay.core.errors import SourceError
 from assay.formats import dicom, mat, tfrecord
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 Fields = dict[str, str]
 
@@ -41,6 +46,21 @@ def read_examples(path: Path, limit: int) -> Iterator[Fields]:
         return
 
 
+@contextmanager
+def open_image(content: bytes) -> "Iterator[Image.Image]":
+    """Open an image that may be hostile: what Pillow says about it is ignored, and one of too many pixels refused."""
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            image = Image.open(io.BytesIO(content))
+        except Image.DecompressionBombError as error:
+            raise ValueError(str(error)) from None
+        with image:
+            yield image
+
+
 def is_empty(value: str) -> bool:
     """Whether a field says nothing."""
     return value.strip() in _EMPTY
@@ -53,18 +73,16 @@ def _to_text(value: bytes | float | int) -> str:
 def _read_image(content: bytes) -> Fields:
     """Read the size, the EXIF tags and the texts of an image; the pixels are not decoded."""
     try:
-        from PIL import ExifTags, Image
+        from PIL import ExifTags
     except ModuleNotFoundError:
         return {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        with Image.open(io.BytesIO(content)) as image:
-            fields = {"width": str(image.width), "height": str(image.height), "mode": str(image.mode)}
-            for name, value in image.info.items():
-                if isinstance(value, str | bytes | int | float) and name not in ("exif", "icc_profile", "xmp"):
-                    fields[f"{name}"] = _shorten(value)
-            for tag, value in image.getexif().items():
-                fields[ExifTags.TAGS.get(tag, f"EXIF {tag}")] = _shorten(value)
+    with open_image(content) as image:
+        fields = {"width": str(image.width), "height": str(image.height), "mode": str(image.mode)}
+        for name, value in image.info.items():
+            if isinstance(value, str | bytes | int | float) and name not in ("exif", "icc_profile", "xmp"):
+                fields[f"{name}"] = _shorten(value)
+        for tag, value in image.getexif().items():
+            fields[ExifTags.TAGS.get(tag, f"EXIF {tag}")] = _shorten(value)
     return fields
 
 

@@ -393,11 +393,10 @@ def _probe_sample_columns(grader: Grader) -> ProbeResult:
 
 @_probe("sample submission")
 def _probe_sample(grader: Grader) -> ProbeResult:
-    rules = grader.task.rules.get(grader.prepared.edition)
     sample = _read_sample(grader)
     if sample is None or grader.score(sample) is not None:
         return None
-    return "low", "the sample submission is refused", ("as published",) if rules and rules.sample_refused else ()
+    return "low", "the sample submission is refused", ()
 
 
 @_probe("classes")

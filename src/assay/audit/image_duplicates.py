@@ -5,14 +5,13 @@ same hash are compared again by their small gray copies.
 """
 
 import hashlib
-import io
-import warnings
 from collections import defaultdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.audit.file_metadata import open_image
 from assay.audit.finding import AuditFinding
 from assay.audit.subject import Subject
 from assay.audit.test_files import MAX_FILES, PublicFile, find_side, list_files, match_rows
@@ -94,17 +93,15 @@ def hash_image(content: bytes) -> tuple[NDArray[np.bool_], NDArray[np.float32]] 
     from PIL import Image
 
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with Image.open(io.BytesIO(content)) as image:
-                if image.width * image.height > 50_000_000:
-                    return None
-                image.draft("L", (4 * _LOOK, 4 * _LOOK))
-                gray = image.convert("L")
-                small, look = (
-                    np.asarray(gray.resize(size, Image.Resampling.BOX), np.float32)
-                    for size in ((_SIZE + 1, _SIZE), (_LOOK, _LOOK))
-                )
+        with open_image(content) as image:
+            if image.width * image.height > 50_000_000:
+                return None
+            image.draft("L", (4 * _LOOK, 4 * _LOOK))
+            gray = image.convert("L")
+            small, look = (
+                np.asarray(gray.resize(size, Image.Resampling.BOX), np.float32)
+                for size in ((_SIZE + 1, _SIZE), (_LOOK, _LOOK))
+            )
     except (OSError, ValueError, SyntaxError):
         return None
     if float(small.std()) < _MIN_CONTRAST:

@@ -1,6 +1,5 @@
 """Whether the metadata of test files reveals labels: by the name of a field, or because its values follow them."""
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from assay.audit.finding import AuditFinding
 from assay.audit.predictors import associated, combine_labels, find_links
 from assay.audit.subject import Subject
 from assay.audit.test_files import MAX_FILES, list_files, match_rows
+from assay.core.untrusted import list_plain_files
 
 CHECK = "metadata of test files"
 
@@ -77,6 +77,4 @@ def _read_all(subject: Subject) -> Iterator[tuple[str, dict[str, str], list[int]
 
 
 def _records(public: Path) -> Iterator[Path]:
-    for folder, subfolders, names in os.walk(public):
-        subfolders.sort()
-        yield from (Path(folder, name) for name in sorted(names) if ".tfrec" in name.lower())
+    return (path for path in list_plain_files(public) if ".tfrec" in path.name.lower())

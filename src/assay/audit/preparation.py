@@ -13,9 +13,10 @@ from assay.audit.finding import AuditFinding
 from assay.audit.public_tables import find_tables
 from assay.audit.subject import Subject, take_rows
 from assay.audit.test_files import find_archives
+from assay.core.untrusted import find_special_file, list_plain_files
 
 COLUMNS, ARCHIVES, LINES = "columns in the description", "empty archives", "lines of text files"
-DROPPED, PERIOD = "rows per item", "test period"
+DROPPED, PERIOD, SPECIAL = "rows per item", "test period", "links and special files"
 
 _MAX_COLUMNS = 20
 _CATEGORY = re.compile(r"(^|[^a-z])(class|label|category|kind|type)($|[^a-z])", re.IGNORECASE)
@@ -60,11 +61,21 @@ def check_archives(subject: Subject) -> list[AuditFinding]:
     return [AuditFinding(ARCHIVES, "none" if archives else "skipped", computed_on, (), computed_on)]
 
 
+def check_special_files(subject: Subject) -> list[AuditFinding]:
+    """Look for links, pipes and devices, which no check reads."""
+    special = find_special_file(subject.public.resolve())
+    computed_on = "the types of all files"
+    if special is None:
+        return [AuditFinding(SPECIAL, "none", "all files are regular files", (), computed_on)]
+    text = "there are files that are not regular files; they are not read"
+    return [AuditFinding(SPECIAL, "medium", text, (f"{special}",), computed_on)]
+
+
 def check_lines(subject: Subject) -> list[AuditFinding]:
     """Look for text files in which most lines begin with a number and a comma, and some have the number alone."""
-    texts = (path for path in sorted(subject.public.rglob("*")) if path.suffix in (".txt", ".csv", ".tsv"))
+    texts = (path for path in list_plain_files(subject.public) if path.suffix in (".txt", ".csv", ".tsv"))
     evidence, count = [], 0
-    for path in islice((path for path in texts if path.is_file() and path.stat().st_size <= _MAX_BYTES), _MAX_FILES):
+    for path in islice((path for path in texts if path.stat().st_size <= _MAX_BYTES), _MAX_FILES):
         head, *lines = path.read_text("utf-8", errors="replace").splitlines() or [""]
         count += 1
         bare = sum(line.isdigit() for line in lines)

@@ -1,11 +1,11 @@
 """The tables among a task's public files, as text: CSV and TSV (plain or zipped), JSON, JSON lines, Parquet.
 
 They are read chunk by chunk, so memory stays bounded however large the files are. A table is read up to `MAX_ROWS`
-rows, and a JSON document, which cannot be read in parts, up to `MAX_JSON` bytes; what is not read is reported.
+rows and `MAX_COLUMNS` columns, and a JSON document, which cannot be read in parts, up to `MAX_JSON` bytes; what is not
+read is reported.
 """
 
 import json
-import os
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,11 +15,15 @@ from typing import Any
 
 import pandas as pd
 
+from assay.core.errors import RecordError
+from assay.core.untrusted import MAX_LOG, list_plain_files, open_plain, parse_json, read_json
+
 MAX_ROWS = 5_000_000
+MAX_COLUMNS = 2_000
 MAX_JSON = 200 * 10**6
 CHUNK_CELLS = 1_000_000
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
-_NOT_A_TABLE = (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError, zipfile.BadZipFile, ValueError)
+_NOT_A_TABLE = (pd.errors.ParserError, pd.errors.EmptyDataError, RecordError, zipfile.BadZipFile, ValueError)
 
 
 @dataclass
@@ -42,6 +46,8 @@ class PublicTable:
             return
         try:
             for chunk in self._all_chunks(chunk_cells):
+                if len(chunk.columns) == MAX_COLUMNS:
+                    self.cut = f"the first {MAX_COLUMNS:,} columns of {self.name}"
                 yield chunk.iloc[: max_rows - rows]
                 rows += len(chunk)
                 if rows >= max_rows:
@@ -66,16 +72,13 @@ class PublicTable:
 
 def find_tables(public: Path) -> Iterator[PublicTable]:
     """Yield every public table in the order of its path; a JSON document may hold several."""
-    for folder, subfolders, names in os.walk(public):
-        subfolders.sort()
-        for name in sorted(names):
-            path = Path(folder, name)
-            relative = path.relative_to(public).as_posix()
-            suffix = _data_suffix(path)
-            if suffix == ".json":
-                yield from _find_in_json(path, relative)
-            elif suffix in (*_SEPARATORS, ".parquet", ".jsonl", ".ndjson"):
-                yield PublicTable(relative, path)
+    for path in list_plain_files(public):
+        relative = path.relative_to(public).as_posix()
+        suffix = _data_suffix(path)
+        if suffix == ".json":
+            yield from _find_in_json(path, relative)
+        elif suffix in (*_SEPARATORS, ".parquet", ".jsonl", ".ndjson"):
+            yield PublicTable(relative, path)
 
 
 def read_columns(path: Path, columns: list[str]) -> Iterator[pd.DataFrame]:
@@ -94,8 +97,12 @@ def _data_suffix(path: Path) -> str:
 
 def _read_delimited(path: Path, separator: str, cells: int) -> Iterator[pd.DataFrame]:
     options: dict[str, Any] = {"sep": separator, "dtype": str, "keep_default_na": False}
-    width = len(pd.read_csv(path, nrows=0, **options).columns)
-    with pd.read_csv(path, chunksize=max(1000, cells // max(width, 1)), **options) as reader:
+    # As a row, because an empty table of many columns takes long to make.
+    width = len(pd.read_csv(path, nrows=1, header=None, **options).columns)
+    # The last column is often the target.
+    columns = [*range(width)] if width <= MAX_COLUMNS else [*range(MAX_COLUMNS - 1), width - 1]
+    rows = max(1000, cells // max(len(columns), 1))
+    with pd.read_csv(path, chunksize=rows, usecols=columns, **options) as reader:
         yield from reader
 
 
@@ -105,6 +112,7 @@ def _read_parquet(path: Path, cells: int) -> Iterator[pd.DataFrame]:
     lazy = pl.scan_parquet(path)
     schema = lazy.collect_schema()
     flat = [name for name, kind in schema.items() if not kind.is_nested() and kind not in (pl.Binary, pl.Object)]
+    flat = flat[:MAX_COLUMNS]
     rows = max(1000, cells // max(len(flat), 1))
     for start in range(0, lazy.select(pl.len()).collect().item(), rows):
         chunk = lazy.select(flat).slice(start, rows).collect()
@@ -113,14 +121,15 @@ def _read_parquet(path: Path, cells: int) -> Iterator[pd.DataFrame]:
 
 
 def _read_json_lines(path: Path) -> Iterator[pd.DataFrame]:
-    with path.open(encoding="utf-8") as file:
-        records = (json.loads(line) for line in file if line.strip())
+    with open_plain(path, MAX_LOG) as file:
+        lines = iter(lambda: file.readline(MAX_JSON), b"")
+        records = (parse_json(line, path, strict=False) for line in lines if line.strip())
         while batch := list(islice(records, 10_000)):
             yield _to_frame(batch)
 
 
 def _read_json(path: Path, key: str | None) -> Iterator[pd.DataFrame]:
-    document = json.loads(path.read_bytes())
+    document = read_json(path, MAX_JSON, strict=False)
     yield _to_frame(document if key is None else document[key])
 
 
@@ -133,8 +142,8 @@ def _find_in_json(path: Path, name: str) -> Iterator[PublicTable]:
         yield PublicTable(name, path)
         return
     try:
-        document = json.loads(path.read_bytes())
-    except ValueError:
+        document = read_json(path, MAX_JSON, strict=False)
+    except RecordError:
         return
     if isinstance(document, list):
         yield PublicTable(name, path)
@@ -149,13 +158,14 @@ def _has_json_lines(path: Path) -> bool:
         first, second = file.readline(10**6), file.readline(10**6)
     try:
         return bool(second.strip()) and isinstance(json.loads(first), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
 def _to_frame(records: Iterable[Any]) -> pd.DataFrame:
-    rows = [{key: _to_text(value) for key, value in row.items()} for row in records if isinstance(row, dict)]
-    return pd.DataFrame(rows, dtype=object).fillna("")
+    objects = [row for row in records if isinstance(row, dict)]
+    columns = list(islice(dict.fromkeys(key for row in objects for key in row), MAX_COLUMNS))
+    return pd.DataFrame({key: [_to_text(row.get(key)) for row in objects] for key in columns}, dtype=object)
 
 
 def _to_text(value: Any) -> str:

@@ -36,7 +36,7 @@ def measure_panel(
     *,
     edition: str | None = None,
     variant: str = "real",
-    sandbox: SandboxName = "bubblewrap",
+    sandbox: SandboxName = "auto",
     seeds: int = 5,
     solutions: Collection[str] | None = None,
     progress: Progress,
@@ -60,7 +60,7 @@ def save_measurements(task: Task, measured: Measured) -> Path:
         )
     name = MEASURED_FILES["measured" if measured.variant == "real" else "measured_miniature"]
     path = (task.in_edition(measured.edition).own_folder or task.folder) / name
-    write_json(path, measured.model_dump(mode="json"))
+    write_json(path, measured.model_dump(mode="json"), mode=None)
     return path
 
 
@@ -69,7 +69,7 @@ def keep_measurements(home: Home, task: Task, measured: Measured) -> Path:
     from assay.data.store import load_prepared
 
     path = load_prepared(home, task, measured.edition, measured.variant).folder / "measured.json"
-    write_json(path, measured.model_dump(mode="json"))
+    write_json(path, measured.model_dump(mode="json"), mode=None)
     return path
 
 

@@ -1,8 +1,6 @@
 """Whether training files name test items, and whether side tables miss the test rows that they are needed for."""
 
 import csv
-import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +9,8 @@ from assay.audit.duplicates import describe_examples
 from assay.audit.finding import AuditFinding
 from assay.audit.public_tables import MAX_JSON, find_tables
 from assay.audit.subject import Subject, take_rows
+from assay.core.errors import RecordError
+from assay.core.untrusted import list_plain_files, read_json
 
 NAMED, LACKING, UNASKED = "test items in training files", "inputs of test rows", "unscored labels"
 HEADERS, LOST = "headers of text files", "strings parsed as missing"
@@ -32,8 +32,8 @@ def check_references(subject: Subject) -> list[AuditFinding]:
         if side is None or path.stat().st_size > MAX_JSON:
             continue
         try:
-            document = json.loads(path.read_bytes())
-        except ValueError:
+            document = read_json(path, MAX_JSON, strict=False)
+        except RecordError:
             continue
         if isinstance(document, list):
             keys[side] |= {
@@ -109,16 +109,14 @@ def check_headers(subject: Subject) -> list[AuditFinding]:
     """Look for text files in one folder with the same first line, though their rows have other numbers of fields."""
     files: dict[tuple[Path, str], dict[str, int]] = {}
     count = 0
-    for folder, subfolders, names in os.walk(subject.public):
-        subfolders.sort()
-        for name in sorted(names):
-            if not name.endswith((".txt", ".csv", ".tsv")):
-                continue
-            count += 1
-            with Path(folder, name).open(encoding="utf-8", errors="replace") as file:
-                head, row = file.readline(10_000).strip(), file.readline(100_000).strip()
-            if head and row and not head.replace(",", "").isdigit():
-                files.setdefault((Path(folder), head), {})[name] = len(next(csv.reader([row])))
+    for path in list_plain_files(subject.public):
+        if path.suffix not in (".txt", ".csv", ".tsv"):
+            continue
+        count += 1
+        with path.open(encoding="utf-8", errors="replace") as file:
+            head, row = file.readline(10_000).strip(), file.readline(100_000).strip()
+        if head and row and not head.replace(",", "").isdigit():
+            files.setdefault((path.parent, head), {})[path.name] = len(next(csv.reader([row])))
     wrong = [(head, sorted(names)) for (_, head), names in files.items() if len({*names.values()}) > 1]
     computed_on = f"the first two lines of {count:,} text files"
     if not wrong:
@@ -152,9 +150,7 @@ def check_lost_words(subject: Subject) -> list[AuditFinding]:
 
 
 def _json_files(public: Path) -> Iterator[Path]:
-    for folder, subfolders, names in os.walk(public):
-        subfolders.sort()
-        yield from (Path(folder, name) for name in sorted(names) if name.endswith(".json"))
+    return (path for path in list_plain_files(public) if path.suffix == ".json")
 
 
 def _strings(document: Any) -> Iterator[str]:

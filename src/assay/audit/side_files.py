@@ -1,6 +1,5 @@
 """Whether the files of a test row hold its answer: the numbers to predict, or the outline of the objects to find."""
 
-import json
 import math
 import re
 from collections import defaultdict
@@ -14,7 +13,8 @@ from assay.audit.finding import AuditFinding
 from assay.audit.subject import Subject
 from assay.audit.task_check import parse_numbers
 from assay.audit.test_files import MAX_FILES, PublicFile, list_files, match_rows
-from assay.core.errors import InvalidSubmission
+from assay.core.errors import InvalidSubmission, RecordError
+from assay.core.untrusted import parse_json
 from assay.formats import parse_mask
 
 CHECK = "answers in test files"
@@ -122,8 +122,8 @@ def _find_outlines(subject: Subject, files: list[PublicFile], rows_of: dict[str,
 
 def _polygons(content: bytes) -> list[list[tuple[float, float]]]:
     try:
-        document = json.loads(content)
-    except ValueError:
+        document = parse_json(content, "a side file", strict=False)
+    except RecordError:
         return []
     polygons: list[list[tuple[float, float]]] = []
     pending = [document]

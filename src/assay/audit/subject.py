@@ -11,6 +11,7 @@ import pandas as pd
 from assay.audit.answer_key import AnswerKey
 from assay.audit.public_tables import PublicTable, find_tables
 from assay.core.errors import UsageError
+from assay.core.untrusted import list_plain_files
 from assay.data.store import Prepared
 from assay.tasks.model import is_miniature
 
@@ -187,7 +188,7 @@ class Subject:
 def read_sample(folder: Path, name: str) -> TableSample | None:
     """Read the first rows of a table, up to a number of rows and cells; None if it cannot be read as one."""
     path = folder / name
-    if not path.is_file():
+    if not path.is_file() or path.is_symlink():
         return None
     tables = [table for table in find_tables(path.parent) if table.path == path] if name.endswith(".json") else []
     public = tables[0] if tables else PublicTable(name, path)
@@ -236,7 +237,7 @@ def _candidate_ids(table: pd.DataFrame, ids: Sequence[str]) -> Iterator[list[str
 
 def _find_by_name(folder: Path, side: str) -> str | None:
     """Return the table whose name begins with the side's name, `train` or `test`."""
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    names = sorted(path.relative_to(folder).as_posix() for path in list_plain_files(folder))
     tables = [name for name in names if name.endswith(_TABLE_SUFFIXES)]
     return next((name for name in tables if name.rpartition("/")[2].lower().startswith(side)), None)
 

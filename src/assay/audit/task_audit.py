@@ -28,7 +28,7 @@ from assay.audit import (
 from assay.audit.finding import SEVERITIES, AuditFinding, Severity
 from assay.audit.subject import Subject
 from assay.audit.task_check import check_task
-from assay.core.errors import AssayError, UsageError
+from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.plugins import Plugins
 from assay.core.progress import Progress
@@ -65,6 +65,7 @@ BUILT_IN: DataChecks = {
     "headers of text files": references.check_headers,
     "strings parsed as missing": references.check_lost_words,
     "columns in the description": preparation.check_described_columns,
+    "links and special files": preparation.check_special_files,
     "empty archives": preparation.check_archives,
     "lines of text files": preparation.check_lines,
     "rows per item": preparation.check_dropped,
@@ -177,7 +178,7 @@ def _run(
                 continue
             try:
                 findings += check()
-            except (AssayError, OSError, ValueError, KeyError, MemoryError) as error:
+            except Exception as error:  # noqa: BLE001 - the readers of a dozen formats may raise anything
                 what = f"{type(error).__name__}: {error}"
                 findings.append(AuditFinding(title, "skipped", f"the data could not be read: {what[:200]}"))
             advance(1)

@@ -115,9 +115,6 @@ def _check_sample(prepared: Prepared, home: Home) -> CheckResult:
     side, _, rest = prepared.task.data.sample.partition("/")
     path = (prepared.public if side == "public" else prepared.private) / rest
     grade = grade_submission(path, prepared, home=home)
-    rules = prepared.task.rules.get(prepared.edition)
-    if rules and rules.sample_refused and not grade.valid_submission:
-        return CheckResult(name, None, f"the published grader refuses it: {grade.why}")
     if grade.valid_submission and _reachable_medal(grade, prepared.task) is None:
         return CheckResult(name, True, f"score {_format_score(grade.score)}")
     return CheckResult(name, False, grade.why or f"score {_format_score(grade.score)} wins a medal")

@@ -1,7 +1,6 @@
 """The public files of the test side, with the rows they belong to, also those inside of archives."""
 
 import io
-import os
 import re
 import tarfile
 import zipfile
@@ -13,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from assay.core.errors import AssayError
+from assay.core.untrusted import list_plain_files
 from assay.formats import seven_zip
 
 Side = Literal["train", "test"]
@@ -65,23 +65,20 @@ def find_side(path: str) -> Side | None:
 def list_files(public: Path, limit: int = MAX_FILES) -> Iterator[PublicFile]:
     """Yield the public files and the members of archives, in the order of their paths, up to a number."""
     count = 0
-    for folder, subfolders, names in os.walk(public):
-        subfolders.sort()
-        for name in sorted(names):
-            path = Path(folder, name)
-            relative = path.relative_to(public).as_posix()
-            for file in _with_members(PublicFile(relative, lambda path=path: _read(path)), path):  # type: ignore[misc]
-                if count == limit:
-                    return
-                count += 1
-                yield file
+    for path in list_plain_files(public):
+        relative = path.relative_to(public).as_posix()
+        for file in _with_members(PublicFile(relative, lambda path=path: _read(path)), path):  # type: ignore[misc]
+            if count == limit:
+                return
+            count += 1
+            yield file
 
 
 def find_archives(public: Path) -> Iterator[tuple[str, bool]]:
     """Yield the path of each public archive, and whether there is a file in it."""
-    for path in sorted(public.rglob("*")):
+    for path in list_plain_files(public):
         name = path.relative_to(public).as_posix()
-        if name.lower().endswith(_ARCHIVES) and path.is_file():
+        if name.lower().endswith(_ARCHIVES):
             file = PublicFile(name, lambda path=path: _read(path))  # type: ignore[misc]
             yield name, next(_with_members(file, path), None) is not None
 

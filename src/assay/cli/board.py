@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import as_json, choose_progress, echo, open_registry, quiet, sandbox, show_table
+from assay.cli.output import as_json, choose_progress, echo, open_registry, quiet, sandbox, show_table, trusted_keys
 from assay.core.table import Column, Kind, Table
 from assay.core.text import plural
 
@@ -38,12 +38,7 @@ def board_command() -> None:
 @click.option("--selection", help="Rule by which these trials were selected among others.")
 @click.option("--link", help="Where to read more.")
 @click.option("--digest", "expected", metavar="DIGEST", help="Digest of the run as it was published by assay sign.")
-@click.option(
-    "--key",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Key that the run was signed with.",
-)
+@trusted_keys
 @click.option("--allow-unverified", is_flag=True, help="Add it with a mark if scores cannot be regraded here.")
 @sandbox
 @quiet
@@ -60,7 +55,7 @@ def add_command(
     selection: str | None,
     link: str | None,
     expected: str | None,
-    key: Path | None,
+    trusted: tuple[str, ...],
     allow_unverified: bool,
     sandbox: "SandboxName",
     quiet: bool,
@@ -69,12 +64,12 @@ def add_command(
     """Verify an exported run and add it to a board.
 
     Recomputes every hash, checks the chain of every log, and regrades every submission. A bundle in which anything does
-    not match is refused, and so is one whose scores cannot be regraded here.
+    not match is refused, and so are one whose scores cannot be regraded here and a copy of another entry.
 
     \b
     Examples:
       assay board add first.zip --to board --model-version gpt-5-2026-08-07
-      assay board add first.zip --to board --key team.key
+      assay board add first.zip --to board --trust team.pub
     """
     from pydantic import ValidationError
 
@@ -82,6 +77,7 @@ def add_command(
     from assay.core.errors import UsageError
     from assay.core.home import Home
     from assay.core.text import describe_validation_error
+    from assay.records.keys import load_trusted_keys
     from assay.results.board import BoardFolder, BundleRefused, RunInfo
 
     try:
@@ -102,7 +98,7 @@ def add_command(
             open_registry(folders),
             Home.default(),
             expected=expected,
-            key=key,
+            trusted=load_trusted_keys(trusted),
             sandbox=sandbox,
             allow_unverified=allow_unverified,
             progress=choose_progress(quiet or json_),
@@ -113,7 +109,7 @@ def add_command(
     if json_:
         echo(json.dumps(entry.model_dump(mode="json"), indent=2))
     else:
-        echo(f"Added {plural(entry.trials, 'trial')}, {entry.regraded} regraded, as {entry.name}")
+        echo(f"Added {plural(entry.trials, 'trial')}, {entry.regraded} regraded, as {entry.name}: {entry.trust}")
 
 
 @board_command.command("build")
@@ -154,9 +150,9 @@ def list_command(folder: Path, json_: bool) -> None:
     """
     from assay.results.board import BoardFolder
 
-    columns = ("entry", "added", "by", "trials", "regraded", "signed")
+    columns = ("entry", "added", "by", "trials", "regraded", "grade")
     rows = [
-        (entry.name, entry.added_at, entry.info.by, entry.trials, entry.regraded, entry.signed)
+        (entry.name, entry.added_at, entry.info.by, entry.trials, entry.regraded, entry.trust)
         for entry in BoardFolder(folder).entries()
     ]
     kinds: dict[str, Kind] = {"trials": "integer", "regraded": "integer"}

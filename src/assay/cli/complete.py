@@ -43,4 +43,10 @@ def complete_trials(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 
 def _matching(names: list[str], incomplete: str) -> list[CompletionItem]:
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    """Return the names that begin with what is typed.
+
+    Names of folders and files may be a stranger's. One with a line break would be several completions, and one that
+    begins with a dash an option.
+    """
+    safe = (f"./{name}" if name.startswith("-") else name for name in names if name.isprintable())
+    return [CompletionItem(name) for name in safe if name.startswith(incomplete)]

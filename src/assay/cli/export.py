@@ -37,7 +37,7 @@ def export_command(folder: Path, out: Path | None, submissions: bool, reports: P
     """Export a run: one zip file for a leaderboard, grading reports, or Inspect logs.
 
     The zip file has the plan, logs, grades, hashes and grading reports; the same run always gives the same bytes.
-    Unpacked, it is a run folder without snapshots. assay aggregate reads the grading reports.
+    Unpacked, it is a run folder without the content of snapshots. assay aggregate reads the grading reports.
 
     \b
     Examples:
@@ -55,7 +55,7 @@ def export_command(folder: Path, out: Path | None, submissions: bool, reports: P
     if reports:
         for name, content in build_reports(run).items():
             (reports / name).parent.mkdir(parents=True, exist_ok=True)
-            write_json(reports / name, content)
+            write_json(reports / name, content, mode=None)
     if logs:
         try:
             from assay.interop.inspect.logs import write_eval_logs

@@ -130,6 +130,7 @@ def completion_command(shell: str) -> None:
 
 
 # Click's script for bash cannot complete splits: bash takes `mlebench:` for a word, and a reply replaces only the rest.
+# Nor does it quote: bash inserts a reply as it is, so a folder called `$(command)` would be executed with the line.
 _BASH = r"""
 _assay_completion() {
     local line="${COMP_LINE:0:COMP_POINT}" kind reply
@@ -143,7 +144,7 @@ _assay_completion() {
         case $kind in
             dir) compopt -o dirnames ;;
             file) compopt -o default ;;
-            plain) COMPREPLY+=("${reply#"$before"}") ;;
+            plain) printf -v reply %q "${reply#"$before"}" && COMPREPLY+=("$reply") ;;
         esac
     done < <(COMP_WORDS="$line" COMP_CWORD=$((${#words[@]} - 1)) _ASSAY_COMPLETE=bash_complete "$1")
 }

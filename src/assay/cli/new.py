@@ -13,12 +13,13 @@ from assay.core.errors import UsageError
 
 @click.group("new")
 def new_command() -> None:
-    """Create the files of a new agent from a template.
+    """Create the files of a new agent from a template, or a key to sign runs with.
 
     \b
     Examples:
       assay new agent my_agent
       assay new agent my_agent --profile
+      assay new key team
     """
 
 
@@ -57,9 +58,25 @@ def new_agent_command(name: str, profile: bool, out: Path) -> None:
         raise UsageError(f"{out / existing} exists already; choose another name, or remove it")
     out.mkdir(parents=True, exist_ok=True)
     for file, text in new.items():
-        atomic_write(out / file, text)
+        atomic_write(out / file, text, mode=None)
         echo(f"Wrote {out / file}")
     echo(f"To try it, run: assay run pocket/digits --agent {agent} --seeds 1")
+
+
+@new_command.command("key")
+@click.argument("path", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE")
+def new_key_command(path: Path) -> None:
+    """Create an Ed25519 key to sign runs with: FILE, to be kept secret, and FILE.pub, to be published.
+
+    \b
+    Examples:
+      assay new key team
+    """
+    from assay.records.keys import create_key, fingerprint, path_of_public
+
+    public = create_key(path)
+    echo(f"Wrote {path} (keep it secret) and {path_of_public(path)} (publish it): {fingerprint(public)}")
+    echo(f"To sign a run, run: assay sign RUN --key {path}")
 
 
 def _template(name: str) -> str:

@@ -13,7 +13,7 @@ import click
 
 from assay.cli.complete import complete_runs
 from assay.core.text import strip_control
-from assay.lab.sandboxes import SANDBOXES
+from assay.lab.sandboxes import AUTO, check_sandbox
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,14 +35,21 @@ variant = click.option(
     help="Variant of the data: real, unverified, synthetic (which means synthetic-0), synthetic-7, or one per suite: "
     "mlebench=synthetic,pocket=real.  [default: real, or the only one that is prepared]",
 )
+trusted_keys = click.option(
+    "--trust",
+    "trusted",
+    multiple=True,
+    metavar="PUBKEY",
+    help="Public key that must have signed the run: a file or the key itself; may be given several times.",
+)
 sandbox = click.option(
     "--sandbox",
     metavar="NAME",
-    callback=lambda _context, _option, name: SANDBOXES.check(name),
-    default="bubblewrap",
+    callback=lambda _context, _option, name: check_sandbox(name),
+    default=AUTO,
     show_default=True,
-    help="Sandbox for untrusted code: bubblewrap, docker, none, or your own as path.py:Class. Results made with none "
-    "are marked unsealed.",
+    help="Sandbox for untrusted code: bubblewrap, podman, docker, landlock, none, or your own as path.py:Class; auto "
+    "is the strongest that works here. Results made with none are marked unsealed.",
 )
 _STYLES: Mapping[str, dict[str, Any]] = {
     "title": {"bold": True},
@@ -66,14 +73,19 @@ _COLORS = {
 
 
 def find_newest_run() -> Path:
-    """Return the newest run below this folder, and say which it is."""
-    from assay.records import list_newest_runs
+    """Return the newest run below this folder that can be read, and say which it is."""
+    from assay.core.errors import AssayError
+    from assay.records import RunFolder, list_newest_runs, read_trials
 
-    runs = list_newest_runs(Path())
-    if not runs:
-        raise click.UsageError("There is no run below this folder; pass the folder of one")
-    echo(f"Using the newest run: {runs[0]}", err=True)
-    return runs[0]
+    for path in list_newest_runs(Path()):
+        try:
+            read_trials(RunFolder(path))
+        except AssayError as error:
+            echo(f"Skipping {path}: {error}", err=True)
+        else:
+            echo(f"Using the newest run: {path}", err=True)
+            return path
+    raise click.UsageError("There is no run below this folder; pass the folder of one")
 
 
 run_argument = click.argument(

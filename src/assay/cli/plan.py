@@ -11,6 +11,7 @@ import click
 
 from assay.cli.output import as_json, echo, echo_json, print_tables
 from assay.cli.planning import make_plan, plan_options
+from assay.core.errors import MissingDependency
 from assay.core.home import Home
 from assay.core.table import Column, Table
 from assay.records import RunFolder, list_newest_runs
@@ -91,12 +92,24 @@ def plan_command(ctx: click.Context, /, json_: bool, **options: Any) -> None:
         echo(f"The run builds environment {name} first ({describe_size(name)}).")
     if model_settings := _model_settings(plan):
         echo(f"Model settings: {', '.join(model_settings)}.")
+        _print_dropped(plan)
     cost = "unknown (set a limit with --cost)" if result.cost is None else f"${result.cost:.2f}"
     without = f", without {plural(len(result.unready), 'task')} not ready" if result.unready else ""
     echo(f"{plural(result.trials, 'trial')}, {result.done} done{without}.")
     if expected:
         echo(f"Expected cost: {format_cost(expected[0])}, by the mean of {plural(expected[1], 'finished trial')}.")
     echo(f"Maximum time: {format_duration(result.time)} on {plural(cores, 'core')}. Maximum cost: {cost}.")
+
+
+def _print_dropped(plan: "Plan") -> None:
+    """Print the settings that models would not get, if the client library is installed that knows."""
+    try:
+        dropped = plan.find_dropped()
+    except MissingDependency:
+        return
+    for models, roles in zip(plan.models, dropped.values(), strict=True):
+        for role, names in roles.items():
+            echo(f"Not sent to {models.get(role, models['main'])} ({role}), whose client drops it: {', '.join(names)}.")
 
 
 def _model_settings(plan: "Plan") -> list[str]:

@@ -166,7 +166,7 @@ def write_page(runs: Sequence[RunFolder], path: Path, *, with_trials: bool = Fal
             refusal=refusal,
             parts=_make_parts(frame) if with_trials else (),
         )
-    atomic_write(path, page)
+    atomic_write(path, page, mode=None)
     echo(f"Wrote {path}: open {path.resolve().as_uri()}", err=True)
 
 

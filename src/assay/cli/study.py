@@ -254,5 +254,5 @@ def _choose_table(result: StudyResult, name: str | None) -> "Table":
 
 def _write(path: Path, content: str | bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    atomic_write(path, content)
+    atomic_write(path, content, mode=None)
     echo(f"Wrote {path}", err=True)

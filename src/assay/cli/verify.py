@@ -9,15 +9,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import as_json, choose_progress, echo, open_registry, open_run, quiet, run_argument, sandbox
+from assay.cli.output import (
+    as_json,
+    choose_progress,
+    echo,
+    open_registry,
+    open_run,
+    quiet,
+    run_argument,
+    sandbox,
+    trusted_keys,
+)
 from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.core.text import one_line, plural
-from assay.records import RunFolder
 
 if TYPE_CHECKING:
     from assay.lab.interface import SandboxName
     from assay.records.verify import RecordFinding
+    from assay.results.verification import Verification
 
 _MAX_LENGTH = 1000
 
@@ -27,13 +37,7 @@ _MAX_LENGTH = 1000
 @click.option(
     "--digest", "expected", metavar="DIGEST", default=None, help="Digest of the run as it was published by assay sign."
 )
-@click.option(
-    "--key",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    default=None,
-    metavar="FILE",
-    help="Key that the run was signed with.",
-)
+@trusted_keys
 @click.option("--no-regrade", is_flag=True, help="Check the records only; do not regrade submissions.")
 @sandbox
 @quiet
@@ -43,7 +47,7 @@ def verify_command(
     folders: tuple[Path, ...],
     folder: Path,
     expected: str | None,
-    key: Path | None,
+    trusted: tuple[str, ...],
     no_regrade: bool,
     sandbox: "SandboxName",
     quiet: bool,
@@ -51,60 +55,76 @@ def verify_command(
 ) -> None:
     """Verify the records of a run: recompute every hash and regrade every submission.
 
-    Detects any change to a score, submission, log or setting. A log that was rewritten as a whole can only be detected
-    with the digest of the run (see assay sign). The exit code is 1 if anything does not match.
+    Finds a change to a score, submission, log or setting, and records that contradict themselves. Says what was
+    established and what was not, as a grade: consistent, reproduced (submitted code ran again and scored the same) or
+    witnessed (signed with a trusted key). The exit code is 1 if anything does not match.
 
     \b
     Examples:
       assay verify runs/first
       assay verify runs/first --digest 5f1d…
+      assay verify runs/first --trust team.pub
     """
+    from assay.records.keys import load_trusted_keys
     from assay.records.signature import run_digest_if_intact
     from assay.results.verification import verify_run
 
     run = open_run(folder)
-    digest = run_digest_if_intact(run)
-    findings = verify_run(
+    verification = verify_run(
         run,
-        digest,
+        run_digest_if_intact(run),
         open_registry(folders),
         Home.default(),
         expected=expected,
-        key=key,
+        trusted=load_trusted_keys(trusted),
         sandbox=sandbox,
         regrade=not no_regrade,
         progress=choose_progress(quiet or json_),
     )
-    mismatches = [finding for finding in findings if finding.level == "error"]
     if json_:
-        content = {"run": str(folder), "digest": digest, "findings": [asdict(finding) for finding in findings]}
+        content = {
+            "run": str(folder),
+            "digest": verification.digest,
+            "grade": verification.grade,
+            "established": verification.established,
+            "not_established": verification.not_established,
+            "findings": [asdict(finding) for finding in verification.findings],
+        }
         echo(json.dumps(content, indent=2))
     else:
-        print_findings(findings)
-        if not mismatches:
-            echo(_summarize(run, findings, regraded=not no_regrade))
-            echo(f"Run digest: {digest}")
-    if mismatches:
-        raise AssayError(f"{plural(len(mismatches), 'mismatch')} in {folder}")
+        print_findings(verification.findings)
+        if not verification.errors:
+            _print_verification(verification)
+    if verification.errors:
+        raise AssayError(f"{plural(len(verification.errors), 'mismatch')} in {folder}")
 
 
-def _summarize(run: RunFolder, findings: "list[RecordFinding]", *, regraded: bool) -> str:
+def _print_verification(verification: "Verification") -> None:
     """Say what was verified: only a finished run whose scores were recomputed matches as a whole."""
-    from assay.records.verify import UNFINISHED
-
-    trials = plural(len(run.file.trials), "trial")
-    unfinished = {finding.trial for finding in findings if finding.part == UNFINISHED}
-    unverified = {finding.trial for finding in findings if finding.part in ("grade", "task")} - unfinished
-    count = len(run.file.trials) - len(unfinished) if not regraded else len(unverified)
-    removed = len(run.file.removed)
-    if not unfinished and not count and not removed:
-        return f"{trials}: everything matches."
-    problems = [f"{removed:,} REMOVED"] if removed else []
-    if unfinished:
-        problems.append(f"{len(unfinished):,} NOT FINISHED")
-    if count:
-        problems.append(f"{count:,} with a score that was NOT VERIFIED")
-    return f"{trials}: the records match, but the run is not verified: {', '.join(problems)}."
+    trials = plural(verification.trials, "trial")
+    unfinished = {finding.trial for finding in verification.unfinished}
+    scores = verification.scored - verification.regraded
+    others = {finding.trial for finding in verification.unverified} - scores - unfinished
+    problems = {
+        "REMOVED": verification.removed,
+        "NOT FINISHED": len(unfinished),
+        "with a score that was NOT VERIFIED": len(scores),
+        "with an origin that was NOT VERIFIED": len(others),
+    }
+    if any(problems.values()):
+        listed = ", ".join(f"{count:,} {problem}" for problem, count in problems.items() if count)
+        echo(f"{trials}: the records match, but the run is not verified: {listed}.")
+    else:
+        echo(f"{trials}: everything matches.")
+    echo(f"Run digest: {verification.digest}")
+    echo(f"Grade: {verification.grade or 'none'}")
+    for heading, sentences in (
+        ("Established", verification.established),
+        ("Not established", verification.not_established),
+    ):
+        echo(f"{heading}:")
+        for sentence in sentences:
+            echo(f"  {sentence}")
 
 
 def print_findings(findings: "Sequence[RecordFinding]") -> None:
@@ -112,7 +132,7 @@ def print_findings(findings: "Sequence[RecordFinding]") -> None:
     for finding in findings:
         if finding.level == "error":
             echo(one_line(f"{finding.trial}: {finding.part}: {finding.message}", _MAX_LENGTH))
-    notes = Counter((finding.part, finding.message) for finding in findings if finding.level == "remark")
+    notes = Counter((finding.part, finding.message) for finding in findings if finding.level != "error")
     for (part, says), count in notes.items():
         echo(one_line(f"Note on {plural(count, 'trial')}: {part}: {says}", _MAX_LENGTH))
 
@@ -124,19 +144,20 @@ def print_findings(findings: "Sequence[RecordFinding]") -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     default=None,
     metavar="FILE",
-    help="File with a shared secret; anyone who has it can check who signed the run.",
+    help="Ed25519 private key; its public key is what others check with assay verify --trust.",
 )
 @as_json
 def sign_command(folder: Path, key: Path | None, json_: bool) -> None:
     """Print the digest of a run's records, and store it in the run folder.
 
     Publish it where it cannot be changed later: with it, assay verify --digest detects even a log that was rewritten
-    as a whole.
+    as a whole. With a key, which stays on this machine, the run is signed; keys of ssh-keygen -t ed25519 work, too.
 
     \b
     Examples:
       assay sign runs/first
-      assay sign runs/first --key team.key
+      assay new key team
+      assay sign runs/first --key team
     """
     from assay.records.signature import sign
 

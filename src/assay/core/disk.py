@@ -10,26 +10,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+PRIVATE = 0o600
+
 
 def atomic_write(
     path: Path,
     content: bytes | str,
-    mode: int = 0o644,
+    mode: int | None = PRIVATE,
     *,
     check: Callable[[], None] | None = None,
     durable: bool = True,
 ) -> None:
     """Write a file atomically: readers see the old content or the new, even after a crash.
 
-    `check` is called just before the file is renamed into place and may raise. With `durable` off, the write survives
-    the death of this process but not a power failure, which may leave the old file, an empty one, or none. Use it for
-    files that can be derived from others.
+    Records and what is derived from them are for their owner only; with `mode=None`, files that a user asks for have
+    the permissions that the umask says. `check` is called just before the file is renamed into place and may raise.
+    With `durable` off, the write survives the death of this process but not a power failure, which may leave the old
+    file, an empty one, or none. Use it for files that can be derived from others.
     """
     data = content.encode() if isinstance(content, str) else content
     temporary = path.with_name(f".{path.name}.{random_token()}")
     try:
         with temporary.open("xb") as file:
-            os.fchmod(file.fileno(), mode)
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
             file.write(data)
             file.flush()
             if durable:
@@ -44,10 +48,27 @@ def atomic_write(
         sync_folder(path.parent)
 
 
-def write_json(path: Path, content: Any, *, check: Callable[[], None] | None = None, durable: bool = True) -> None:
+def write_json(
+    path: Path,
+    content: Any,
+    mode: int | None = PRIVATE,
+    *,
+    check: Callable[[], None] | None = None,
+    durable: bool = True,
+) -> None:
     """Write `content` as strict JSON, atomically; NaN and infinity raise `ValueError`."""
     text = json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
-    atomic_write(path, text, check=check, durable=durable)
+    atomic_write(path, text, mode, check=check, durable=durable)
+
+
+def make_private_folder(path: Path) -> None:
+    """Create a folder that only its owner can enter, unless it exists; folders above it are as the umask says."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def open_private(path: str, flags: int) -> int:
+    """Open a file, which nobody but its owner can read if it is created: the `opener` of the built-in `open`."""
+    return os.open(path, flags, PRIVATE)
 
 
 def sync_folder(folder: Path) -> None:

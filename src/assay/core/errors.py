@@ -74,6 +74,10 @@ class KeyRejected(ModelError):
     """The provider of a model rejects the API key; no later attempt can succeed."""
 
 
+PROVIDER_ERRORS = frozenset(error.__name__ for error in (ModelError, KeyRejected, ModelUnavailable, RequestRejected))
+"""The names of errors of models' providers, as records have them."""
+
+
 class PromptTooLong(AssayError):
     """A conversation does not fit into the context of a model."""
 

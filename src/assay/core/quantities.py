@@ -83,12 +83,18 @@ def _check_year(moment: datetime) -> datetime:
     return moment
 
 
+def _check_zone(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise ValueError("not a time with its time zone")
+    return moment
+
+
 FiniteFloat = Annotated[float, Field(allow_inf_nan=False)]
 BoundedInt = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 FileName = Annotated[str, AfterValidator(check_file_name)]
 TaskName = Annotated[str, AfterValidator(_check_task_name)]
 Timestamp = Annotated[str, AfterValidator(_check_timestamp)]
-BoundedDatetime = Annotated[datetime, AfterValidator(_check_year)]
+BoundedDatetime = Annotated[datetime, AfterValidator(_check_year), AfterValidator(_check_zone)]
 Md5 = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 

@@ -1,8 +1,9 @@
 """Reading untrusted files, such as the records of somebody else's run.
 
 Every reader of a record goes through this module. A file must be a regular file: a link could lead to the answers of a
-task or to a key, and reading a pipe or a device could take forever. Sizes, line lengths, nesting and the number of
-files are limited. JSON must mean the same to every reader, so duplicate keys and constants such as NaN are refused.
+task or to a key, and reading a pipe or a device could take forever. Sizes, line lengths, nesting and the numbers of
+files and of values in JSON are limited. JSON must mean the same to every reader, so duplicate keys and constants such
+as NaN are refused.
 Every problem is a `RecordError`, except that a missing file is a `FileNotFoundError`, because many files are optional.
 """
 
@@ -27,8 +28,12 @@ MAX_DEPTH = 100
 MAX_VALUE_DEPTH = 64
 """Max depth of a value from outside that is recorded, which leaves room for the levels around it."""
 MAX_ENTRIES = 5_000_000
+MAX_VALUES = 2_000_000
+"""Max values in one JSON document, because parsed values take up to fifty times the memory of their text."""
 
 _MAX_DIGITS = 20
+# Possessive, and with an optional end, so that it takes linear time on any input.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 
 
@@ -57,10 +62,13 @@ def open_plain(path: Path, max_size: int) -> BinaryIO:
 
 
 def read_plain(path: Path, max_size: int = MAX_JSON) -> bytes:
-    """Return the content of a regular file."""
+    """Return the content of a regular file.
+
+    One that says it is empty is not read: in /proc, such files may have an end that never comes.
+    """
     with open_plain(path, max_size) as file:
         try:
-            content = file.read(max_size + 1)
+            content = file.read(max_size + 1) if os.fstat(file.fileno()).st_size else b""
         except OSError as error:
             raise RecordError(f"{path} cannot be read: {error.strerror}") from None
     if len(content) > max_size:
@@ -68,16 +76,33 @@ def read_plain(path: Path, max_size: int = MAX_JSON) -> bytes:
     return content
 
 
-def parse_json(content: bytes, name: object) -> Any:
-    """Parse JSON that any reader must understand in the same way; `name` is for the message."""
+def parse_json(content: bytes, name: object, *, strict: bool = True) -> Any:
+    """Parse JSON; `name` is for the message. If `strict`, any reader must understand it in the same way."""
+    check_values(content, name)
     try:
-        value = _strict_decoder.decode(content.decode())
+        value = _strict_decoder.decode(content.decode()) if strict else json.loads(content)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise RecordError(f"{name} is not valid JSON: {reason}") from None
     if content.count(b"{") + content.count(b"[") > MAX_DEPTH:
         _check_depth(value, name)
     return value
+
+
+def check_values(content: bytes, name: object) -> None:
+    """Raise `RecordError` if JSON has too many values to be parsed."""
+    # Strings contain such marks as well, but to remove them takes longer than to parse most files.
+    if _count_marks(content) >= MAX_VALUES and count_values(content) > MAX_VALUES:
+        raise RecordError(f"{name} has more than {MAX_VALUES:,} JSON values")
+
+
+def count_values(content: bytes) -> int:
+    """Return at least the number of values in JSON, without parsing it."""
+    return 1 + _count_marks(_STRING.sub(b"", content))
+
+
+def _count_marks(content: bytes) -> int:
+    return sum(content.count(mark) for mark in (b",", b"[", b"{"))
 
 
 def find_unrecordable(value: object) -> str | None:
@@ -102,9 +127,9 @@ def find_unrecordable(value: object) -> str | None:
     return f"it is nested more than {MAX_VALUE_DEPTH} levels deep"
 
 
-def read_json(path: Path, max_size: int = MAX_JSON) -> Any:
+def read_json(path: Path, max_size: int = MAX_JSON, *, strict: bool = True) -> Any:
     """Return the content of a JSON file."""
-    return parse_json(read_plain(path, max_size), path)
+    return parse_json(read_plain(path, max_size), path, strict=strict)
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -144,6 +169,16 @@ def refuse_links(*paths: Path) -> None:
             continue
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise RecordError(f"{path} is a link or a special file; a record contains only regular files")
+
+
+def list_plain_files(folder: Path) -> Iterator[Path]:
+    """Yield the regular files below a folder, each folder's own first and by name; links and special files are not."""
+    for parent, subfolders, names in os.walk(folder):
+        subfolders.sort()
+        for name in sorted(names):
+            path = Path(parent, name)
+            if stat.S_ISREG(path.lstat().st_mode):
+                yield path
 
 
 def find_special_entries(folder: Path) -> set[str]:

@@ -4,26 +4,57 @@ Values are parsed and printed again: `0.10` becomes `0.1`, `NA` an empty field, 
 gets a `.0`. The type of a column is inferred from the whole raw file, before anything is split.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 
 from assay.core.errors import MissingDependency, SourceError
-from assay.data import archives
+from assay.data import archives, csv_rows
+from assay.data.csv_rows import RowTable
+from assay.data.pandas_floats import replace_floats
 from assay.data.splits import Split
 
 Value = str | int | float | bool
+Table = pd.DataFrame | RowTable
+T = TypeVar("T", pd.DataFrame, RowTable)
 
-# From version 3 on pandas always parses floats exactly, and warns when asked to.
-EXACT_FLOATS: Any = {"float_precision": "round_trip"} if int(pd.__version__.partition(".")[0]) < 3 else {}
+# From version 3.1 on pandas always parses floats exactly, and warns when asked to.
+_VERSION = tuple(int(part) for part in pd.__version__.split(".")[:2])
+EXACT_FLOATS: Any = {"float_precision": "round_trip"} if _VERSION < (3, 1) else {}
 
 
 def read(source: Path | IO[bytes] | IO[str], **options: Any) -> pd.DataFrame:
     """Read a CSV file as pandas does by default, with exact floats."""
     return cast(pd.DataFrame, pd.read_csv(source, **EXACT_FLOATS, **options))
+
+
+def scan(path: Path, scratch: Path, *, texts: Collection[str] = ()) -> RowTable:
+    """Return what `read` does as a table that is split by moving rows as bytes, several times as fast.
+
+    It has only the methods of a data frame that a split needs, and uses temporary files in `scratch`. Columns named in
+    `texts` are text whatever they hold.
+    """
+    return csv_rows.scan(path, scratch, read, texts=texts)
+
+
+def read_inexactly(path: Path, **options: Any) -> pd.DataFrame:
+    """Read a CSV file as the few published preparations that do not ask for exact floats did with pandas 2.2."""
+    return replace_floats(read(path, **options), path, **options)
+
+
+def from_records(records: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return records as a table in which, as in pandas 2.2, a text that is None stays None; an absent one is NaN."""
+    names = dict.fromkeys(name for record in records for name in record)
+    columns = {name: [record.get(name, np.nan) for record in records] for name in names}
+    return pd.DataFrame(
+        {
+            name: pd.Series(values, dtype=object if any(isinstance(value, str) for value in values) else None)
+            for name, values in columns.items()
+        }
+    )
 
 
 def read_zipped(archive: Path, name: str | None = None, **options: Any) -> pd.DataFrame:
@@ -41,14 +72,14 @@ def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pd.DataFra
     return cast(pd.DataFrame, file.to_pandas(columns=None if columns is None else list(columns)))
 
 
-def check_columns(frame: pd.DataFrame, columns: Sequence[str], name: str) -> None:
+def check_columns(frame: Table, columns: Sequence[str], name: str) -> None:
     """Raise `SourceError` unless a table of the raw data has exactly these columns in this order."""
     if list(frame.columns) != list(columns):
         present, expected = (", ".join(map(str, names)) for names in (frame.columns, columns))
         raise SourceError(f"{name} has the columns {present}; expected are {expected}")
 
 
-def write(frame: pd.DataFrame, path: Path, **options: Any) -> None:
+def write(frame: Table, path: Path, **options: Any) -> None:
     """Write a CSV file as pandas does by default, without row numbers, and create its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
     frame.to_csv(path, index=False, **options)
@@ -75,9 +106,9 @@ def write_parquet(frame: pd.DataFrame, path: Path, *, index: bool = False) -> No
     library.write(str(path), frame, compression="snappy", write_index=index)
 
 
-def split(frame: pd.DataFrame, rows: Split) -> tuple[pd.DataFrame, pd.DataFrame]:
+def split(table: T, rows: Split) -> tuple[T, T]:
     """Return the training and the test rows, each in the order of the split."""
-    train, test = (frame.take(side).reset_index(drop=True) for side in rows)
+    train, test = (table.take(side).reset_index(drop=True) for side in rows)
     return train, test
 
 
@@ -94,9 +125,9 @@ def renumber(
     return frame.assign(**{column: new}), pairs
 
 
-def sample(frame: pd.DataFrame, id: str | Sequence[str], values: Mapping[str, Value]) -> pd.DataFrame:
-    """Return a sample submission: the ids of the frame's rows, and a constant in every further column."""
-    return _constants(frame, [id] if isinstance(id, str) else id, values)
+def sample(table: T, id: str | Sequence[str], values: Mapping[str, Value]) -> T:
+    """Return a sample submission: the ids of the table's rows, and a constant in every further column."""
+    return table[[id] if isinstance(id, str) else list(id)].assign(**values)
 
 
 def one_hot(
@@ -174,8 +205,8 @@ def first_per_key(frame: pd.DataFrame, key: str | Sequence[str]) -> pd.DataFrame
 
 
 def write_csv_split(
-    train: pd.DataFrame,
-    test: pd.DataFrame,
+    train: Table,
+    test: Table,
     *,
     public: Path,
     private: Path,
@@ -198,11 +229,8 @@ def write_csv_split(
     write(test, private / answers_name)
     if test_name is not None:
         write(test.drop(columns=list(sample if targets is None else targets)), public / test_name)
-    write(test.assign(**sample) if whole_sample else _constants(test, [id], sample), public / sample_name)
-
-
-def _constants(frame: pd.DataFrame, ids: Sequence[str], values: Mapping[str, Value]) -> pd.DataFrame:
-    return pd.DataFrame({**{name: frame[name] for name in ids}, **values}, index=frame.index)
+    rows = test if whole_sample else test[[id]]
+    write(rows.assign(**sample), public / sample_name)
 
 
 def _fastparquet() -> Any:

@@ -22,6 +22,7 @@ from assay.tasks.model import is_miniature
 
 VERSIONS = {
     "assay.data.archives": 1,
+    "assay.data.csv_rows": 1,
     "assay.data.files": 1,
     "assay.data.miniature": 1,
     "assay.data.pandas_tables": 1,
@@ -52,7 +53,7 @@ test pins each block's output together with its version.
 USES = {
     "assay.data.archives": ("assay.formats.zip_writer",),
     "assay.data.miniature": ("assay.data.archives",),
-    "assay.data.pandas_tables": ("assay.data.archives", "assay.data.splits"),
+    "assay.data.pandas_tables": ("assay.data.archives", "assay.data.csv_rows", "assay.data.splits"),
     "assay.data.polars_tables": ("assay.data.splits",),
     "assay.formats": ("assay.formats.boxes", "assay.formats.masks", "assay.formats.texts"),
 }

@@ -76,7 +76,7 @@ class BatchConfig:
     folders: tuple[Path, ...] = ()
     edition: str | None = None
     variant: str = "real"
-    sandbox: "SandboxName" = "bubblewrap"
+    sandbox: "SandboxName" = "auto"
 
 
 def grade_all(
@@ -126,7 +126,7 @@ def write_report(folder: Path, content: dict[str, Any]) -> Path:
     """Write a report under the name that the published tools look for."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{time.strftime('%Y-%m-%dT%H-%M-%S-GMT', time.gmtime())}_grading_report.json"
-    write_json(path, content)
+    write_json(path, content, mode=None)
     return path
 
 

@@ -79,7 +79,9 @@ class Grade(BaseModel):
     success_published: bool | None = Field(None, description="a medal, or more than 10% over the baseline")
     beyond_spread: bool | None = Field(None, description="better than the baseline by more than chance explains")
     deterministic: bool = Field(True, description="False where the score is a measurement of time")
-    tolerance: float | None = Field(None, description="relative half-width of a measured score's interval")
+    tolerance: float | None = Field(
+        None, description="a measured score's interval: from score / (1 + tolerance) to score * (1 + tolerance)"
+    )
     sealed: bool | None = Field(None, description="whether submitted code ran sealed; None if none had to run")
     noise: TestNoise | None = Field(None, description="sampling error of the score; null if it is not known")
 

@@ -16,15 +16,17 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from assay.core.disk import file_lock, write_json
-from assay.core.errors import LabError, UsageError
+from assay.core.errors import LabError, RecordError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Advance, Progress
+from assay.core.untrusted import read_plain
+from assay.lab.build_sandbox import confine
 
 INSIDE = "/opt/env"
 """Where a lab sees the environment of the task."""
@@ -44,8 +46,10 @@ _SCRIPT_HEADER = b"""#!/bin/sh
 '''exec' "$(dirname "$(readlink -f "$0")")/python" "$0" "$@"
 ' '''
 """
+# A name, extras and a version, and nothing that pip would take for a URL, an option or another file.
+_PIN = r"[A-Za-z0-9][\w.\-]*(\[[\w\-.,]+\])?\s*==\s*[\w.+!\-]+(\s*;[\w\s.'\"<>=!()\-]+)?"
+_MAX_REQUIREMENTS = 10**6
 _DIRECTIVES = ("without", "alone", "npm", "size")
-_PIP_SETTINGS_TO_IGNORE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
 
 
 def find_environment(home: Home, name: str) -> Path:
@@ -138,21 +142,31 @@ class _Requirements:
 
 def _read_requirements(name: str) -> _Requirements:
     path = Path(name) if name.endswith(".txt") else _BUNDLED / f"{name}.txt"
+    if name != path.stem and not name.endswith(".txt"):
+        raise UsageError(f"{name!r} is not the name of an environment")
     if not path.is_file() and name.endswith(".txt"):
         raise UsageError(f"requirements file {name} does not exist")
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in _BUNDLED.glob("*.txt")))
         raise UsageError(f"unknown environment {name!r}; choose from {known}, or pass a requirements file (*.txt)")
-    lines = (line.split(" #")[0].strip() for line in path.read_text("utf-8").splitlines())
+    try:
+        text = read_plain(path.resolve(), _MAX_REQUIREMENTS).decode()
+    except (RecordError, ValueError) as error:
+        raise UsageError(f"{path} cannot be read: {error}") from None
+    lines = (line.split(" #")[0].strip() for line in text.splitlines())
     requirements = sorted(line for line in lines if line and not line.startswith("#"))
     marked = {word: _arguments(requirements, word) for word in _DIRECTIVES}
     pins = tuple(line for line in requirements if line.partition(" ")[0] not in _DIRECTIVES)
     for line in (*pins, *marked["alone"]):
-        if not re.match(r"[A-Za-z0-9][\w.\-]*(\[[\w\-.,]+\])?\s*==\s*[\w.+!\-]+", line):
+        if not re.fullmatch(_PIN, line, re.ASCII):
             raise UsageError(f"{path}: {line!r} is not an exact pin; write name==version")
     for line in marked["npm"]:
-        if not re.fullmatch(r"(@[\w.\-]+/)?[\w.\-]+@\d[\w.\-]*", line):
+        if not re.fullmatch(r"(@[\w.\-]+/)?\w[\w.\-]*@\d[\w.\-]*", line, re.ASCII):
             raise UsageError(f"{path}: {line!r} is not an exact pin; write npm name@version")
+    for line in marked["without"]:
+        file = PurePosixPath(line)
+        if file.is_absolute() or ".." in file.parts or not line.isprintable():
+            raise UsageError(f"{path}: without {line!r}: write the path of a file inside the packages' folder")
     return _Requirements(pins, marked["without"], marked["alone"], marked["npm"], "".join(marked["size"][:1]))
 
 
@@ -222,24 +236,41 @@ def _library_variables(folder: Path) -> dict[str, str]:
 
 
 def _install(interpreter: _Interpreter, requirements: tuple[str, ...], advance: Advance, *options: str) -> None:
+    """Download wheels, then install them without a network."""
     listed = interpreter.folder / "requirements.txt"
     listed.write_text("".join(f"{line}\n" for line in requirements))
-    command = [
-        *_pip(), "install", "--target", str(interpreter.packages), "--only-binary", ":all:", "--no-compile",
-        "--progress-bar", "off", "--disable-pip-version-check", "--no-warn-conflicts", *options, "-r", str(listed),
-    ]  # fmt: skip
-    settings = {name: value for name, value in os.environ.items() if name not in _PIP_SETTINGS_TO_IGNORE}
+    wheels = interpreter.folder / ".wheels"
+    wheels.mkdir()
+    common = ["--progress-bar", "off", "--disable-pip-version-check", "--only-binary", ":all:", *options]
     names = {re.split(r"[\[=\s]", line)[0] for line in requirements}
+
+    def count(line: str) -> None:
+        if line.startswith("Collecting ") and re.split(r"[\[=\s]", line.removeprefix("Collecting "))[0] in names:
+            advance(1)
+
+    download = [*_pip(), "download", "--dest", str(wheels), *common, "-r", str(listed)]
+    _run_pip(interpreter, download, count, network=True)
+    target = ["--target", str(interpreter.packages), "--no-compile", "--no-warn-conflicts"]
+    local = ["--no-index", "--find-links", str(wheels)]
+    _run_pip(interpreter, [*_pip(), "install", *target, *local, *common, "-r", str(listed)], network=False)
+    shutil.rmtree(wheels)
+    _move_scripts(interpreter)
+
+
+def _run_pip(
+    interpreter: _Interpreter, command: list[str], see: Callable[[str], None] = lambda line: None, *, network: bool
+) -> None:
+    """Run pip in the sandbox, and show each line of its output to `see`."""
+    confined = confine(command, _pip(), [interpreter.folder], network=network)
     output: list[str] = []
-    with subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
+    with subprocess.Popen(confined, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
         assert pip.stdout is not None
         for line in pip.stdout:
             output.append(line)
-            if line.startswith("Collecting ") and re.split(r"[\[=\s]", line.removeprefix("Collecting "))[0] in names:
-                advance(1)
+            see(line)
     if pip.returncode != 0:
-        raise LabError(f"pip could not install the packages of {listed}:\n{''.join(output[-15:]).rstrip()}")
-    _move_scripts(interpreter)
+        last = "".join(output[-15:]).rstrip()
+        raise LabError(f"pip could not install the packages of {interpreter.folder / 'requirements.txt'}:\n{last}")
 
 
 def _install_node(interpreter: _Interpreter, packages: tuple[str, ...]) -> None:
@@ -248,7 +279,8 @@ def _install_node(interpreter: _Interpreter, packages: tuple[str, ...]) -> None:
     if npm is None:
         raise LabError("this environment needs npm, which is not installed; run: apt-get install npm")
     command = [npm, "install", "--prefix", str(interpreter.folder), "--ignore-scripts", "--no-audit", "--no-fund"]
-    done = subprocess.run([*command, "--omit=dev", *packages], capture_output=True, text=True)
+    confined = confine([*command, "--omit=dev", *packages], _pip(), [interpreter.folder], network=True)
+    done = subprocess.run(confined, capture_output=True, text=True)
     if done.returncode != 0:
         raise LabError(f"npm could not install {', '.join(packages)}:\n{done.stderr[-2000:].rstrip()}")
 
@@ -256,7 +288,8 @@ def _install_node(interpreter: _Interpreter, packages: tuple[str, ...]) -> None:
 def _exclude_files(interpreter: _Interpreter, files: tuple[str, ...]) -> None:
     for file in files:
         path = interpreter.packages / file
-        if not path.is_file():
+        # A package may bring a link to a folder of this machine.
+        if not path.is_file() or path.parent.resolve() != interpreter.packages.resolve() / PurePosixPath(file).parent:
             raise LabError(f"without {file}: no package has this file")
         path.unlink()
 

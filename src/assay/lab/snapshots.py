@@ -19,7 +19,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from assay.core.disk import atomic_write, random_token, sync_folder
+from assay.core.disk import atomic_write, make_private_folder, open_private, random_token, sync_folder
 from assay.core.errors import RecordError, UnsafePath
 from assay.core.untrusted import MAX_CONTENT, open_plain, parse_json, read_plain
 from assay.lab import workspace
@@ -126,8 +126,8 @@ def take_snapshot(
     quota = quota or StoreQuota(store, QUOTA_FACTOR * max_size)
     quota.check()
     objects, manifests = store / "objects", store / "manifests"
-    for folder in (objects, manifests):
-        folder.mkdir(parents=True, exist_ok=True)
+    for folder in (store, objects, manifests):
+        make_private_folder(folder)
     settled_ns = time.time_ns() - _CLOCK_SLACK_NS
     files: dict[str, SnapshotFile] = {}
     folders: dict[str, int] = {}
@@ -308,7 +308,7 @@ def _store_content(source: BinaryIO, size: int, objects: Path, quota: StoreQuota
             return sha256
     temporary = objects / f".{random_token()}"
     try:
-        with temporary.open("xb") as copy:
+        with open(temporary, "xb", opener=open_private) as copy:
             sha256 = _copy(source, copy)
             target = objects / sha256
             if not target.exists():

@@ -1,14 +1,14 @@
 """The models of a trial, by role."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from assay.core.errors import MissingDependency, UsageError
 from assay.models.messages import Message, Reply, Tool, Usage
 from assay.models.prices import Prices
-from assay.models.responses_api import check_responses_api
+from assay.models.server_checks import check_name, check_provider, check_reachable, check_responses_api
 from assay.models.settings import MAIN, OTHERS, ModelSettings, Sampling
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ class Models:
 
     Requests are counted per model, because a scripted model answers by number. When a trial is resumed, `remember` is
     called with each recorded reply, so that the count continues where it was.
+
+    While a model has `trouble` and requests are retried, `report` is called with the reason, and with None once it
+    replies again.
     """
 
     def __init__(
@@ -34,6 +37,7 @@ class Models:
         settings: Mapping[str, ModelSettings] | ModelSettings | None = None,
         *,
         prices: Prices,
+        report: Callable[[str | None], None] = lambda trouble: None,
     ) -> None:
         if MAIN not in roles:
             raise UsageError("No model given; pass --model PROVIDER/MODEL, e.g. openai/gpt-5")
@@ -42,6 +46,8 @@ class Models:
         self._prices = prices
         self._requests: Counter[str] = Counter()
         self._clients: dict[str, InspectClient] = {}
+        self._report = report
+        self.trouble: str | None = None
 
     @property
     def roles(self) -> frozenset[str]:
@@ -61,9 +67,21 @@ class Models:
 
         No request is sent to a model, so an API key that is present may still be rejected later.
         """
-        for role in {*self._roles, *self._settings} - {OTHERS}:
+        for role in self._checked_roles():
+            check_name(self.name(role))
+        for role in self._checked_roles():
             self._client(role)
             check_responses_api(self.name(role), self.settings(role))
+
+    def check_servers(self) -> None:
+        """Raise `ModelUnavailable` if the server of a model cannot be reached; asking it costs nothing."""
+        names = {self._client(role).address: self.name(role) for role in self._checked_roles()}
+        for address, name in names.items():
+            if address:
+                check_reachable(name, address)
+
+    def _checked_roles(self) -> list[str]:
+        return sorted({*self._roles, *self._settings} - {OTHERS})
 
     async def ask(
         self,
@@ -84,7 +102,13 @@ class Models:
         name = self.name(role)
         number = self._requests[name]
         self._requests[name] += 1
-        return await self._client(role).ask(messages, tools, number, choice, sampling)
+        reply = await self._client(role).ask(messages, tools, number, choice, sampling)
+        self._set_trouble(None)
+        return reply
+
+    async def answers(self, role: str) -> bool:
+        """Whether the model in a role answers a short prompt of the harness soon; this counts as no request."""
+        return await self._client(role).answers(max(0, self._requests[self.name(role)] - 1))
 
     async def split_tokens(self, role: str, text: str) -> list[bytes] | None:
         """Return the tokens of a text, or None if the provider of the model does not say which they are."""
@@ -122,10 +146,16 @@ class Models:
             try:
                 from assay.models.inspect_client import InspectClient
             except ImportError:
+                check_provider(name)
                 extra = "local" if name.startswith("local/") else "agents"
                 raise MissingDependency("Calling a model", extra) from None
-            self._clients[key] = InspectClient(name, settings, self._prices)
+            self._clients[key] = InspectClient(name, settings, self._prices, self._set_trouble)
         return self._clients[key]
+
+    def _set_trouble(self, trouble: str | None) -> None:
+        if trouble != self.trouble:
+            self.trouble = trouble
+            self._report(trouble)
 
 
 def modules_to_preload(models: Collection[str]) -> list[str]:

@@ -13,6 +13,7 @@ from inspect_ai.model import (
     Content,
     ContentReasoning,
     GenerateConfig,
+    get_model_info,
 )
 from inspect_ai.tool import ToolCall as InspectToolCall
 from inspect_ai.tool import ToolInfo, ToolParams
@@ -90,13 +91,20 @@ def tool_info(tool: Tool) -> ToolInfo:
     return info
 
 
-def generate_config(settings: ModelSettings) -> GenerateConfig:
-    """Return settings as Inspect's; our tools are never replaced by a provider's own of the same name."""
-    attempt = settings.attempt_timeout
+def generate_config(settings: ModelSettings, name: str) -> GenerateConfig:
+    """Return settings for the model `name` as Inspect's.
+
+    Providers count reasoning as part of the output, so a model that reasons gets room for it. Our tools are never
+    replaced by a provider's own of the same name.
+    """
+    attempt, max_tokens = settings.attempt_timeout, settings.max_tokens
+    info = get_model_info(name) if max_tokens is not None else None
+    if max_tokens is not None and info and info.reasoning and _reasons(name, settings, info.reasoning_effort_default):
+        max_tokens = min(max_tokens + settings.reasoning_room, info.output_tokens or 10**9)
     return GenerateConfig(
         temperature=settings.temperature,
         top_p=settings.top_p,
-        max_tokens=settings.max_tokens,
+        max_tokens=max_tokens,
         stop_seqs=list(settings.stop) or None,
         seed=settings.seed,
         reasoning_effort=settings.reasoning_effort,
@@ -108,6 +116,13 @@ def generate_config(settings: ModelSettings) -> GenerateConfig:
         attempt_timeout=max(1, round(attempt)) if attempt is not None else None,
         internal_tools=False,
     )
+
+
+def _reasons(name: str, settings: ModelSettings, default_effort: str | None) -> bool:
+    """Whether a model that can reason does so with these settings."""
+    if name.startswith("anthropic/"):
+        return bool(settings.reasoning_effort or settings.reasoning_tokens)
+    return (settings.reasoning_effort or default_effort) != "none"
 
 
 def sampling_config(sampling: Sampling, settings: ModelSettings) -> GenerateConfig:

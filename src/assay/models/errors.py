@@ -1,13 +1,17 @@
 """Errors of a provider, as sentences that say what to do about them."""
 
+import os
+
 from rich.text import Text
 from tenacity import RetryError
 
 from assay.core.errors import AssayError, KeyRejected, ModelError, ModelUnavailable, RequestRejected, UsageError
 from assay.core.quantities import format_duration
 from assay.core.text import did_you_mean, one_line
+from assay.models.server_checks import find_connection_error
 
 MAX_LENGTH = 500
+_KEYS = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "google": "GOOGLE_API_KEY"}
 
 
 def setup_error(name: str, error: Exception) -> AssayError:
@@ -16,6 +20,9 @@ def setup_error(name: str, error: Exception) -> AssayError:
         return error
     if isinstance(error, ValueError) and (hint := _unknown_provider(name)):
         return UsageError(hint)
+    key = _KEYS.get(name.partition("/")[0])
+    if key and not os.environ.get(key) and key in str(getattr(error, "message", error)):
+        return UsageError(f"Cannot set up model {name}: set {key}")
     if hasattr(error, "message"):
         reason = _without_markup(str(error.message))
     else:
@@ -41,6 +48,7 @@ def request_error(name: str, error: Exception) -> ModelError:
         error = cause if isinstance(cause, Exception) else error
     # Inspect's own message repeats the whole conversation; the provider's is enough.
     message = getattr(error, "provider_message", None) or getattr(error, "message", None) or str(error)
+    message = find_connection_error(error) or message
     status = getattr(error, "status_code", None)
     summary = _summarize(status, type(error).__name__)
     text = f"{name} {summary}{attempts}: {one_line(str(message), MAX_LENGTH)}"
@@ -88,9 +96,7 @@ def _summarize(status: int | None, kind: str) -> str:
 
 
 def _unknown_provider(name: str) -> str | None:
-    provider, _, model = name.partition("/")
-    if not provider or not model:
-        return f"{name!r} is not a model; write PROVIDER/MODEL, e.g. openai/gpt-5 or anthropic/claude-sonnet-4-5"
+    provider = name.partition("/")[0]
     from inspect_ai._util.registry import registry_find, registry_info
 
     clients = registry_find(lambda entry: entry.type == "modelapi")

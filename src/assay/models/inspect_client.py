@@ -2,13 +2,16 @@
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TypeVar
 
 import anyio
-from inspect_ai.model import GenerateConfig, Logprobs, ModelOutput, ModelUsage, get_model
+from inspect_ai.model import GenerateConfig, Logprobs, ModelOutput, ModelUsage, RetryDecision, get_model
 from inspect_ai.tool import ToolChoice, ToolFunction
 
-from assay.core.errors import AssayError, PromptTooLong
+from assay.core.errors import AssayError, ModelError, PromptTooLong
+from assay.core.text import one_line
 from assay.models import local as _local  # noqa: F401 - registers the provider
 from assay.models import provider_state
 from assay.models import scripted as _scripted  # noqa: F401 - registers the provider
@@ -16,6 +19,7 @@ from assay.models.convert import from_inspect, generate_config, sampling_config,
 from assay.models.errors import request_error, setup_error, timeout_error
 from assay.models.messages import Message, Reply, Stop, TokenLogprob, Tool, Usage
 from assay.models.prices import Prices
+from assay.models.server_checks import find_connection_error
 from assay.models.settings import ModelSettings, Sampling
 
 STOPS: dict[str, Stop] = {
@@ -25,25 +29,51 @@ STOPS: dict[str, Stop] = {
     "tool_calls": "tool_calls",
     "content_filter": "filter",
 }
+_TEST_PROMPT = "Reply with the word OK."
+_TEST_TIMEOUT = 120.0
+MAX_REFUSED = 3
+"""Attempts without any connection after which a request fails: a trial can wait for a dead server at no cost."""
 T = TypeVar("T")
 
 
-class InspectClient:
-    """A model that can be called."""
+@dataclass
+class _Attempts:
+    """The failed attempts at a request, and how many of them had no connection."""
 
-    def __init__(self, name: str, settings: ModelSettings, prices: Prices) -> None:
-        self._name, self._settings, self._prices = name, settings, prices
+    failed: int = 0
+    refused: int = 0
+
+
+_attempts: ContextVar[_Attempts] = ContextVar("attempts")
+
+
+class InspectClient:
+    """A model that can be called. `report` is called with the reason before each retry of a request."""
+
+    def __init__(
+        self, name: str, settings: ModelSettings, prices: Prices, report: Callable[[str], None] = lambda trouble: None
+    ) -> None:
+        self._name, self._settings, self._prices, self._report = name, settings, prices, report
         try:
             # Not shared: a provider's client belongs to the event loop that first used it.
             self._model = get_model(
                 name,
-                config=generate_config(settings),
+                config=generate_config(settings, name),
                 base_url=settings.base_url,
                 memoize=False,
                 **settings.options,  # type: ignore[arg-type]
             )
         except Exception as error:  # the provider's own code: anything may be missing
             raise setup_error(name, error) from error
+        self._decide_retry = self._model.api.should_retry
+        self._model.api.should_retry = self._should_retry  # type: ignore[method-assign]
+
+    @property
+    def address(self) -> str | None:
+        """The base URL of the model's server, if it has one."""
+        client = getattr(self._model.api, "client", None)
+        address = str(getattr(client, "base_url", "") or "")
+        return address if address.startswith(("http://", "https://")) else None
 
     async def ask(
         self,
@@ -61,6 +91,7 @@ class InspectClient:
         async def generate() -> Reply:
             if number_request := getattr(self._model.api, "number_request", None):
                 number_request(number)
+            _attempts.set(_Attempts())
             provider_state.restore(messages, self._name)
             started = time.monotonic()
             output = await self._model.generate(conversation, offered, _tool_choice(choice, tools), config)
@@ -75,6 +106,16 @@ class InspectClient:
             raise request_error(self._name, error) from error
         raise timeout_error(self._name, self._settings.timeout)
 
+    async def answers(self, number: int) -> bool:
+        """Whether the model answers a short prompt within two minutes."""
+        with anyio.move_on_after(_TEST_TIMEOUT):
+            try:
+                await self.ask([Message(role="user", text=_TEST_PROMPT)], (), number)
+            except (ModelError, PromptTooLong):
+                return False
+            return True
+        return False
+
     async def split_tokens(self, text: str) -> list[bytes] | None:
         """Return the tokens of a text, or None if the provider does not say which they are."""
         split: Callable[[str], Awaitable[list[bytes]]] | None = getattr(self._model.api, "split_tokens", None)
@@ -88,6 +129,17 @@ class InspectClient:
     async def close(self) -> None:
         """Close the connections of the client."""
         await self._model.api.aclose()
+
+    def _should_retry(self, ex: Exception) -> bool | RetryDecision:
+        """Decide as the provider's client does, but stop early where nobody answers."""
+        decision = self._decide_retry(ex)
+        if not decision:
+            return decision
+        attempts, refused = _attempts.get(), find_connection_error(ex)
+        attempts.failed += 1
+        attempts.refused += refused is not None
+        self._report(f"{self._name}: retry {attempts.failed}, {refused or one_line(str(ex), 100)}")
+        return decision if attempts.refused < MAX_REFUSED else False
 
     def _reply(self, output: ModelOutput, messages: Sequence[Message], number: int, seconds: float) -> Reply:
         if output.empty:
@@ -155,5 +207,5 @@ async def _in_own_context(work: Callable[[], Awaitable[T]]) -> T:
         async with anyio.create_task_group() as group:
             group.start_soon(run)
     except ExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+        raise errors.exceptions[0] from errors.exceptions[0].__cause__
     return results[0]

@@ -110,3 +110,8 @@ class Reply(Model):
     seconds: float
     waited: float
     logprobs: tuple[TokenLogprob, ...] | None = None
+
+    @property
+    def cut_off_before_content(self) -> bool:
+        """Whether it ended at the output limit without text or tool calls, as when reasoning used all of it."""
+        return self.stop == "length" and not self.message.text.strip() and not self.message.tool_calls

@@ -12,11 +12,15 @@ class ModelSettings(Model):
     """How a model is called; what is not set is left to its provider.
 
     A transient failure (rate limit, overload, lost connection) is retried after 3 seconds, then 6, 12, … up to
-    `max_retries` times and until `timeout` has passed. Before that, most providers' own clients retry twice at once, or
-    when the `retry-after` header says. A single attempt ends after `attempt_timeout`.
+    `max_retries` times and until `timeout` has passed; without any connection, only twice. Before that, most providers'
+    own clients retry twice at once, or when the `retry-after` header says. A single attempt ends after
+    `attempt_timeout`.
 
     If `reasoning_summary` is not set, Inspect finds out whether OpenAI shows reasoning summaries to this account by
     sending one tiny request of its own per process, which is not part of the usage.
+
+    `max_tokens` limits a reply without its reasoning: models that reason may use `reasoning_room` tokens in addition,
+    because their providers count both.
 
     `options` are passed to Inspect's provider unchanged (`responses_api`, `cache_ttl`, `emulate_tools`, …).
     """
@@ -28,6 +32,7 @@ class ModelSettings(Model):
     seed: int | None = None
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
     reasoning_tokens: int | None = Field(default=None, gt=0)
+    reasoning_room: int = Field(default=32_000, ge=0)
     reasoning_summary: Literal["none", "concise", "detailed", "auto"] | None = None
     parallel_tool_calls: bool | None = None
     base_url: str | None = None

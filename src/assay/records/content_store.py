@@ -4,7 +4,7 @@ import base64
 import hashlib
 from pathlib import Path
 
-from assay.core.disk import atomic_write
+from assay.core.disk import atomic_write, make_private_folder
 from assay.core.errors import RecordError
 from assay.core.untrusted import MAX_CONTENT
 from assay.lab.snapshots import read_object
@@ -36,7 +36,8 @@ class ContentStore:
         digest = hashlib.sha256(data).hexdigest()
         path = self._objects / digest
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self.snapshots)
+            make_private_folder(path.parent)
             atomic_write(path, data)
         return digest
 

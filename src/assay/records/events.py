@@ -586,7 +586,7 @@ class SnapshotTaken(EventBase):
     """The workspace was saved to `snapshots/manifests/SNAPSHOT.json` after step `step`."""
 
     kind: Literal["snapshot_taken"] = "snapshot_taken"
-    snapshot: str
+    snapshot: Sha256
     step: BoundedInt
 
 

@@ -27,6 +27,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
+from assay.core.disk import PRIVATE, open_private
 from assay.core.errors import AssayError, RecordError
 from assay.core.quantities import Model
 from assay.core.untrusted import read_plain, refuse_links
@@ -113,7 +114,7 @@ def acquire_lease(folder: Path, expired: Claim | None = None, *, machine: str | 
     """
     machine = machine or machine_id()
     refuse_links(folder / "lease")
-    handle = os.open(folder / "lease", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    handle = os.open(folder / "lease", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE)
     try:
         # In this order: the epoch to claim follows from what was known before the last claim was judged, so a process
         # that acquires the trial in between has that epoch, and it cannot be claimed twice.
@@ -264,7 +265,8 @@ def _take(folder: Path, handle: int, epoch: int, claim: ClaimFile, *, contested:
 def _create_claim(folder: Path, epoch: int, claim: ClaimFile) -> bool:
     """Create the claim of an epoch; only one process can create a link, on network file systems too."""
     temporary = folder / f".lease.{secrets.token_hex(12)}"
-    temporary.write_text(_claim_text(claim))
+    with open(temporary, "x", opener=open_private) as file:
+        file.write(_claim_text(claim))
     try:
         os.link(temporary, folder / f"lease.{epoch}")
     except FileExistsError:

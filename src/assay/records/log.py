@@ -8,17 +8,27 @@ import errno
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar, cast
 
 from pydantic import ValidationError
 
-from assay.core.disk import atomic_write
+from assay.core.disk import atomic_write, open_private
 from assay.core.errors import AssayError, RecordError
-from assay.core.untrusted import MAX_LINE, MAX_LOG, open_plain, parse_json, read_lines, read_plain, refuse_links
+from assay.core.untrusted import (
+    MAX_LINE,
+    MAX_LOG,
+    check_values,
+    open_plain,
+    parse_json,
+    read_lines,
+    read_plain,
+    refuse_links,
+)
 from assay.records.events import EVENT_ADAPTER, Event, EventBase
 
 MAX_SIZE = 10**9
@@ -45,6 +55,9 @@ class EventLog:
     `check` raises once this writer may no longer write. If an earlier writer may still be alive, open the log
     `detached`: a copy replaces the file that the other has open, and what the other still writes is discarded. With
     `keep`, `events` has everything in the log, from when it was opened to the last event that was added.
+
+    The times of events never run backwards: they follow a clock that nobody can set, from the date when the log was
+    opened, or the last event if that is later.
     """
 
     def __init__(
@@ -63,17 +76,21 @@ class EventLog:
         self._number, self._chain, self._size = 0, START, 0
         self._error: OSError | None = None
         self._path = path
+        self._opened, self._opened_at = time.clock_gettime(time.CLOCK_BOOTTIME), datetime.now(UTC)
         refuse_links(path)
         if detached and path.exists():
             atomic_write(path, read_plain(path, MAX_LOG), check=self._check)
-        self._file = path.open("ab", buffering=0)
+        self._file = open(path, "ab", buffering=0, opener=open_private)  # noqa: SIM115 - paths have no opener
         try:
             # Check only after opening: a writer whose lease is valid now has not opened a later writer's copy.
             self._check()
+            line = b""
             for number, line, chain in _chained_lines(path):
                 if keep:
                     self.events.append(_parse_at(path, number, line))
                 self._number, self._chain, self._size = number + 1, chain, self._size + len(line)
+            if last := _parse(line, path):
+                self._opened_at = max(self._opened_at, last.time)
             self._file.truncate(self._size)
         except BaseException:
             self._file.close()
@@ -96,7 +113,8 @@ class EventLog:
             raise self._error
         self._check()
         self._check_place()
-        header = {"number": self._number, "time": datetime.now(UTC), "epoch": self._epoch}
+        passed = timedelta(seconds=time.clock_gettime(time.CLOCK_BOOTTIME) - self._opened)
+        header = {"number": self._number, "time": self._opened_at + passed, "epoch": self._epoch}
         stamped = event.model_copy(update=header)
         # Text from outside can hold lone surrogates, which no file can: they become question marks.
         body = json.dumps(stamped.model_dump(mode="json"), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -171,7 +189,7 @@ def read_events_backwards(path: Path) -> Iterator[Event]:
     A line that is just being written is ignored; the chain is not checked.
     """
     for line in _lines_backwards(path):
-        event = _parse(line)
+        event = _parse(line, path)
         if event is None:
             raise RecordError(f"{path}: a line is not an event of a format that this version reads")
         yield event
@@ -198,7 +216,8 @@ def _no_check() -> None:
     """For a log that only one process knows of."""
 
 
-def _parse(line: bytes) -> Event | None:
+def _parse(line: bytes, name: object) -> Event | None:
+    check_values(line, name)
     try:
         return EVENT_ADAPTER.validate_json(line)
     except ValidationError:
@@ -206,7 +225,7 @@ def _parse(line: bytes) -> Event | None:
 
 
 def _parse_at(path: Path, number: int, line: bytes) -> Event:
-    event = _parse(line)
+    event = _parse(line, f"{path}, line {number + 1}")
     if event is None:
         raise RecordError(f"{path}, line {number + 1}: not an event of a format that this version reads")
     if event.number != number:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from assay.core.disk import file_lock, write_json
+from assay.core.disk import file_lock, make_private_folder, write_json
 from assay.core.errors import RecordError, UsageError
 from assay.core.quantities import Model, Timestamp
 from assay.core.text import quote
@@ -69,7 +69,8 @@ class RunFolder:
 
         Several processes can add to the same run at once.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.path)
+        make_private_folder(self.path / "trials")
         with file_lock(self.path / ".adding"):
             self._add(files)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
-from assay.core.disk import atomic_write, hash_file, write_json
+from assay.core.disk import atomic_write, hash_file, make_private_folder, write_json
 from assay.core.errors import RecordError
 from assay.core.quantities import FileName, Model, TaskName
 from assay.core.text import describe_validation_error, one_line
@@ -105,17 +105,22 @@ class TrialFile(TrialPlan):
     id: TrialName
     label: str
     prices: dict[str, Any] = Field(default_factory=dict)
+    dropped_settings: dict[str, list[str]] = Field(
+        default_factory=dict, description="model settings by role that the provider's client does not send"
+    )
     resources: Resources
     environment_from: str | None = Field(None, description="name or file of the environment, if not the task's")
     weights: str | None = Field(None, description="folder of pretrained weights that the lab sees")
     network: Network = "none"
     tasks_folder: str | None = None
+    planned_seeds: int | None = Field(None, description="number of seeds that the plan had")
     parent: TrialName | None = Field(default=None, description="the trial this one was forked from")
     parent_step: int | None = None
     replaces: TrialName | None = Field(
         default=None, description="the trial that this one reruns and replaces in results"
     )
     origins: dict[str, str] = Field(default_factory=dict)
+    trusted: tuple[str, ...] = Field((), description="what the user allowed the plan file to do")
     versions: dict[str, str] = Field(default_factory=dict)
 
 
@@ -184,7 +189,8 @@ class TrialFolder:
 
     def create(self, file: TrialFile) -> None:
         """Write `trial.json`; leave a folder that has one as it is."""
-        self.path.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self.path.parent)
+        make_private_folder(self.path)
         if not (self.path / "trial.json").exists():
             write_json(self.path / "trial.json", file.model_dump(mode="json"))
 
@@ -204,13 +210,13 @@ class TrialFolder:
         if content is None:
             return SubmissionEntry(at=now(), reason=reason)
         folder, name = self.path / "submission", PurePosixPath(name).name
-        folder.mkdir(exist_ok=True)
+        make_private_folder(folder)
         atomic_write(folder / name, content, check=self._check)
         return SubmissionEntry(at=now(), file=name, size=len(content), sha256=hash_file(folder / name))
 
     def submit(self, entry: SubmissionEntry) -> None:
         """Write the submission's manifest: with this on disk the agent's work is never repeated."""
-        (self.path / "submission").mkdir(exist_ok=True)
+        make_private_folder(self.path / "submission")
         write_json(self.path / "submission" / "manifest.json", entry.model_dump(mode="json"), check=self._check)
 
     def acquire(self, expired: Claim | None = None) -> AbstractContextManager[Lease | None]:

@@ -2,17 +2,18 @@
 
 What protects what: a trial's id is a hash of what defines it; its log names the hash of `trial.json` when work begins,
 the hashes of snapshots and of the submission, and the grade; the lines of the log are chained. So a change to any file
-breaks a hash that is recorded in another. A forger who rewrites the whole log goes unnoticed, unless the digest of the
-run, a hash of all of its logs, was published: see `assay.records.signature`.
+breaks a hash that is recorded in another. A forger who rewrites the whole log must invent one that contradicts itself
+nowhere; then only a digest of the run that was published or signed before tells: see `assay.records.signature`.
 
 A run folder may come from anywhere: nothing in it is followed out of the folder, executed, or assumed to be valid.
 """
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -23,6 +24,7 @@ from assay.core.text import one_line
 from assay.core.untrusted import find_special_file, is_plain_name, read_json, read_lines, refuse_links
 from assay.grading.result import Grade
 from assay.records.consistency import check_consistency, recorded_contents
+from assay.records.copies import CopyFinder, take_fingerprint
 from assay.records.events import (
     Event,
     EventBase,
@@ -35,16 +37,20 @@ from assay.records.events import (
 )
 from assay.records.final_state import final_state
 from assay.records.log import is_torn, read_events
+from assay.records.origin import find_origin
 from assay.records.prompts import Prompts
-from assay.records.run import RunFolder
+from assay.records.run import RunFile, RunFolder
 from assay.records.state import SubmissionEntry
 from assay.records.trial import TrialFile, TrialFolder, read_record
 
-Level = Literal["error", "remark"]
+Level = Literal["error", "unverified", "remark"]
+"""`error`: it does not match. `unverified`: it may be true, but was not established. `remark`: the rest."""
 Found = TypeVar("Found", bound=EventBase)
 
 UNFINISHED = "progress"
 """The part of a finding that says that a trial is not finished."""
+ORIGIN = "origin"
+"""The part of a finding on where a submission comes from."""
 _FIXED_AT_SUBMISSION = ("elapsed", "waited", "steps", "tokens", "cost", "started_at", "sealing", "answers")
 
 
@@ -69,22 +75,24 @@ def check_run(run: RunFolder) -> Iterator[RecordFinding]:
     for name, count in Counter(listed).items():
         if count > 1:
             yield RecordFinding(name, "run.json", "the run lists it more than once")
-    fingerprints: dict[str, str] = {}
+    copies, planned = CopyFinder(), list[TrialFile]()
     for name in dict.fromkeys(listed):
         if not is_plain_name(name):
             yield RecordFinding(name, "run.json", "this is not a valid name of a trial")
         elif name not in present:
             yield RecordFinding(name, "run.json", "the run lists it, but there is no such folder: it was removed")
         else:
-            yield from check_trial(run, TrialFolder(trials / name), fingerprints)
+            folder = TrialFolder(trials / name)
+            yield from check_trial(run, folder, copies)
+            with suppress(RecordError):
+                planned.append(folder.file)
+    yield from _check_seeds(run.file, planned)
 
 
-def check_trial(
-    run: RunFolder, folder: TrialFolder, fingerprints: dict[str, str] | None = None
-) -> Iterator[RecordFinding]:
+def check_trial(run: RunFolder, folder: TrialFolder, copies: CopyFinder | None = None) -> Iterator[RecordFinding]:
     """Find everything in a trial's record that is inconsistent.
 
-    `fingerprints` has the trials that were checked before, and is added to: two trials never have the same log.
+    `copies` has the trials that were checked before, and is added to.
     """
     name = folder.path.name
     if special := _find_special_file(run, folder):
@@ -104,14 +112,18 @@ def check_trial(
         return
     try:
         yield from _check_log(run, folder, file, events)
-        yield from _check_copies(name, events, {} if fingerprints is None else fingerprints)
+        copy = (copies or CopyFinder()).add(take_fingerprint(file, events))
+        if copy:
+            yield RecordFinding(name, "events.jsonl", copy)
         yield from _check_submission(folder, events, is_export(run))
         yield from _check_grade(folder, events)
         yield from _check_state(folder, events)
     except (RecordError, OSError) as error:
         yield RecordFinding(name, "record", str(error))
-    if is_export(run) and not folder.snapshots.exists():
-        yield RecordFinding(name, "snapshots", "not checked: exports do not contain snapshots", "remark")
+    if is_export(run):
+        yield RecordFinding(
+            name, "snapshots", "not checked: exports contain only the list of files of the last", "remark"
+        )
         return
     yield from _check_snapshots(name, folder.snapshots, events)
 
@@ -158,7 +170,7 @@ def _check_log(
     digests = {event.trial_file_sha256 for event in starts if event.trial == file.id}
     if digests - {hash_file(folder.path / "trial.json")}:
         yield RecordFinding(name, "trial.json", "its hash is not the one in the log: it was changed")
-    for message in check_consistency(file, events):
+    for message in check_consistency(file, events, created_at=datetime.fromisoformat(run.file.created_at)):
         yield RecordFinding(name, "events.jsonl", message)
     if folder.events.exists() and is_torn(folder.events):
         level: Level = "error" if any(isinstance(event, Graded | Inapplicable) for event in events) else "remark"
@@ -191,15 +203,20 @@ def _first_lines(path: Path, count: int | None) -> list[bytes]:
         return []
 
 
-def _check_copies(name: str, events: Sequence[Event], fingerprints: dict[str, str]) -> Iterator[RecordFinding]:
-    """Find a trial that was copied as another one, for example to pose as another seed."""
-    if not any(isinstance(event, Submitted) for event in events):
-        return
-    times = [event.time.isoformat() for event in events if not isinstance(event, Started)]
-    fingerprint = hashlib.sha256(" ".join(times).encode()).hexdigest()
-    other = fingerprints.setdefault(fingerprint, name)
-    if other != name:
-        yield RecordFinding(name, "events.jsonl", f"its events have the same times as those of {other}: it is a copy")
+def _check_seeds(file: RunFile, planned: Sequence[TrialFile]) -> Iterator[RecordFinding]:
+    """Find trials that a plan must have had: its seeds are 1 to n, and removing a trial leaves its id in the run."""
+    known = {*file.trials, *(trial.id for trial in file.removed)}
+    plans: dict[str, list[TrialFile]] = {}
+    for trial in planned:
+        if trial.parent is None and trial.replaces is None:
+            plans.setdefault(trial.model_copy(update={"seed": 0}).trial_id, []).append(trial)
+    for trials in plans.values():
+        seeds = {trial.seed for trial in trials}
+        count = max(*seeds, *(trial.planned_seeds or 0 for trial in trials))
+        for seed in islice((seed for seed in range(1, count + 1) if seed not in seeds), len(seeds) + 1):
+            missing = trials[0].model_copy(update={"seed": seed}).trial_id
+            if missing not in known:
+                yield RecordFinding(missing, "run.json", f"seed {seed} of {count:,} is missing: the trial was removed")
 
 
 def _check_submission(folder: TrialFolder, events: Sequence[Event], exported: bool) -> Iterator[RecordFinding]:
@@ -222,6 +239,11 @@ def _check_submission(folder: TrialFolder, events: Sequence[Event], exported: bo
         yield RecordFinding(name, part, "the submitted file is missing", "remark" if exported else "error")
     elif (file.stat().st_size, hash_file(file)) != (entry.size, entry.sha256):
         yield RecordFinding(name, part, "its hash is not the one in the log: the submission was changed")
+    origin = find_origin(folder, events, submitted)
+    if origin.verdict == "contradicted":
+        yield RecordFinding(name, ORIGIN, f"{part}: {origin.reason}")
+    elif origin.verdict == "unknown":
+        yield RecordFinding(name, ORIGIN, f"{part}: {origin.reason}", "unverified")
 
 
 def _check_grade(folder: TrialFolder, events: Sequence[Event]) -> Iterator[RecordFinding]:

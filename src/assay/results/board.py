@@ -10,7 +10,7 @@ verified, and nothing that it says decides what is executed or read on this mach
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -24,18 +24,17 @@ from assay.core.progress import Progress
 from assay.core.quantities import Model, Timestamp
 from assay.core.untrusted import find_special_file, is_plain_name, read_json
 from assay.lab.interface import SandboxName
-from assay.records import RunFolder
+from assay.records import RunFolder, read_events
 from assay.records.bundle import unpack_bundle
-from assay.records.log import last_chain
-from assay.records.signature import Signature, run_digest, run_digest_if_intact
+from assay.records.copies import Fingerprint, find_copied_entry, take_fingerprint
+from assay.records.signature import run_digest, run_digest_if_intact
 from assay.records.state import now
-from assay.records.trial import MissingRecord, read_record
-from assay.records.verify import UNFINISHED, RecordFinding, is_export
-from assay.results.verification import verify_run
+from assay.records.trial import read_record
+from assay.records.verify import RecordFinding, is_export
+from assay.results.verification import TrustGrade, verify_run
 from assay.tasks import Registry
 
 _NAME_LENGTH = 16
-Signed = Literal["no", "digest only", "with a key, not checked", "with a key, checked"]
 Text = Annotated[str, Field(max_length=400)]
 
 
@@ -51,17 +50,29 @@ class RunInfo(Model):
 
 
 class BoardEntry(Model):
-    """`entry.json`: a run on the board. `logs` are the last hashes of its trials' logs, which no other entry has."""
+    """`entry.json`: a run on the board.
 
-    format: Literal["board-entry/1"] = "board-entry/1"
+    `grade` is None if it was added although something could not be verified. `signed_by` is the fingerprint of the key
+    that the board's maintainer trusts. No other entry has the `fingerprints` of its trials.
+    """
+
+    format: Literal["board-entry/2"] = "board-entry/2"
     digest: str
     added_at: Timestamp
     info: RunInfo
-    signed: Signed
+    grade: TrustGrade | None
+    signed_by: str | None
+    established: tuple[str, ...]
+    not_established: tuple[str, ...]
     trials: int
     regraded: int
     removed: int
-    logs: tuple[str, ...]
+    fingerprints: tuple[Fingerprint, ...]
+
+    @property
+    def trust(self) -> str:
+        """Its grade in words."""
+        return self.grade or "not verified"
 
     @property
     def name(self) -> str:
@@ -105,8 +116,8 @@ class BoardFolder:
         home: Home,
         *,
         expected: str | None = None,
-        key: Path | None = None,
-        sandbox: SandboxName = "bubblewrap",
+        trusted: Collection[str] = (),
+        sandbox: SandboxName = "auto",
         allow_unverified: bool = False,
         progress: Progress | None = None,
     ) -> BoardEntry:
@@ -118,9 +129,16 @@ class BoardFolder:
             shutil.copyfile(bundle, work / "bundle.zip")
             run = unpack_bundle(work / "bundle.zip", work / "run")
             entry = self._verify(
-                run, info, registry, home, expected, key, sandbox, allow_unverified=allow_unverified, progress=progress
+                run,
+                info,
+                registry,
+                home,
+                expected,
+                trusted,
+                sandbox,
+                allow_unverified=allow_unverified,
+                progress=progress,
             )
-            self._refuse_known(entry)
             folder = work / "entry"
             folder.mkdir()
             (work / "bundle.zip").rename(folder / "bundle.zip")
@@ -137,7 +155,7 @@ class BoardFolder:
         registry: Registry,
         home: Home,
         expected: str | None,
-        key: Path | None,
+        trusted: Collection[str],
         sandbox: SandboxName,
         *,
         allow_unverified: bool,
@@ -148,39 +166,42 @@ class BoardFolder:
         digest = run_digest_if_intact(run)
         if known := [other.name for other in self.entries() if other.digest == digest]:
             raise UsageError(f"this run is on the board already, as {known[0]}")
-        findings = list(_check_files(run))
-        findings += verify_run(
-            run, digest, registry, home, expected=expected, key=key, sandbox=sandbox, progress=progress
-        )
-        if errors := [finding for finding in findings if finding.level == "error"]:
+        if errors := list(_check_files(run)):
             raise BundleRefused("the bundle does not hold what it claims", errors)
-        unfinished = [finding for finding in findings if finding.part == UNFINISHED]
-        if unfinished:
-            raise BundleRefused("the run is not finished; resume it and export it again", unfinished)
-        unverified = [finding for finding in findings if finding.part in ("grade", "task")]
-        if unverified and not allow_unverified:
+        verification = verify_run(
+            run, digest, registry, home, expected=expected, trusted=trusted, sandbox=sandbox, progress=progress
+        )
+        if verification.errors:
+            raise BundleRefused("the bundle does not hold what it claims", verification.errors)
+        if verification.unfinished:
+            raise BundleRefused("the run is not finished; resume it and export it again", verification.unfinished)
+        if verification.unverified and not allow_unverified:
             raise BundleRefused(
                 "scores cannot be verified here; export with --submissions, prepare the data of its tasks, and pass "
                 "--tasks DIR for suites of your own, or pass --allow-unverified to add it with a mark",
-                unverified,
+                verification.unverified,
             )
         assert digest is not None  # there are no errors
-        folders = list(run.trials())
-        return BoardEntry(
+        entry = BoardEntry(
             digest=digest,
             added_at=now(),
             info=info,
-            signed=_describe_signature(run, key),
-            trials=len(folders),
-            regraded=len(folders) - len({finding.trial for finding in unverified}),
-            removed=len(run.file.removed),
-            logs=tuple(last_chain(folder.events) for folder in folders if folder.events.exists()),
+            grade=verification.grade,
+            signed_by=verification.witness.key if verification.witness else None,
+            established=tuple(verification.established),
+            not_established=tuple(verification.not_established),
+            trials=verification.trials,
+            regraded=len(verification.regraded),
+            removed=verification.removed,
+            fingerprints=tuple(take_fingerprint(folder.file, read_events(folder.events)) for folder in run.trials()),
         )
-
-    def _refuse_known(self, entry: BoardEntry) -> None:
         for other in self.entries():
-            if shared := set(other.logs) & set(entry.logs):
-                raise UsageError(f"{len(shared)} of its trials are on the board already, in {other.name}")
+            if reason := find_copied_entry(entry.fingerprints, other.fingerprints):
+                raise BundleRefused(
+                    f"it repeats trials of {other.name}, which are on the board already: {reason}",
+                    (),
+                )
+        return entry
 
 
 def open_entry(board: BoardFolder, entry: BoardEntry, folder: Path) -> RunFolder:
@@ -215,13 +236,3 @@ def _check_files(run: RunFolder) -> Iterator[RecordFinding]:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         if files.get(name) != digest:
             yield RecordFinding(where, name, "its hash is not the one in the index")
-
-
-def _describe_signature(run: RunFolder, key: Path | None) -> Signed:
-    try:
-        signature = read_record(run.path / "signature.json", Signature)
-    except MissingRecord:
-        return "no"
-    if signature.hmac_sha256 is None:
-        return "digest only"
-    return "with a key, checked" if key else "with a key, not checked"

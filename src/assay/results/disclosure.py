@@ -22,6 +22,7 @@ class Disclosure:
     rules: RuleSet
     models: tuple[str, ...]
     settings: tuple[str, ...]
+    dropped: tuple[str, ...]
     tools: tuple[str, ...]
     budget: tuple[str, ...]
     hardware: tuple[str, ...]
@@ -57,6 +58,9 @@ def _disclose(rows: Sequence[TrialRow]) -> Disclosure:
         models=_distinct(f"{role}: {model}" for file in files for role, model in file.models.items()),
         settings=_distinct(
             f"{name}={value}" for file in files for name, value in {**file.settings, **file.model_settings}.items()
+        ),
+        dropped=_distinct(
+            f"{role}: {', '.join(names)}" for file in files for role, names in file.dropped_settings.items()
         ),
         tools=_distinct(file.tools for file in files if file.tools),
         budget=_distinct(each["budget"] for each in conditions),

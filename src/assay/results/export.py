@@ -1,5 +1,7 @@
 """Export of a run into one zip file that a leaderboard can show and verify, with published-format grading reports.
 
+Of the snapshots it has the manifest of each trial's last one: the names and hashes of the files in the workspace, which
+show where the submission comes from.
 The same records give the same file, to the byte.
 """
 
@@ -18,7 +20,8 @@ from assay.core.untrusted import MAX_CONTENT, read_plain, refuse_links
 from assay.formats.zip_writer import DEFLATED, Packed, ZipWriter
 from assay.grading.batch import NotGraded, make_report
 from assay.grading.result import Grade
-from assay.records import RunFolder
+from assay.records import RunFolder, read_events
+from assay.records.origin import find_last_snapshot
 from assay.records.signature import run_digest
 from assay.results.frame import read_frame
 
@@ -74,8 +77,9 @@ def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:
     with suppress(FileNotFoundError):
         members["signature.json"] = read_plain(run.path / "signature.json")
     for folder in run.trials():
-        refuse_links(folder.path / "submission")
-        for name in _TRIAL_FILES:
+        refuse_links(folder.path / "submission", folder.snapshots, folder.snapshots / "manifests")
+        snapshot = find_last_snapshot(read_events(folder.events))
+        for name in (*_TRIAL_FILES, *([f"snapshots/manifests/{snapshot}.json"] if snapshot else ())):
             with suppress(FileNotFoundError):
                 members[f"trials/{folder.path.name}/{name}"] = read_plain(folder.path / name, MAX_CONTENT)
         if submissions and (submission := folder.submission):

@@ -110,6 +110,8 @@ class TrialRow:
     sample_score: float | None = None
     ignores_noise: bool = False
     known_leaks: int = 0
+    sandbox: str = ""
+    unenforced: tuple[str, ...] = ()
     conditions: Mapping[str, str] = field(default_factory=dict, compare=False)
     record: TrialSummary | None = field(default=None, compare=False, repr=False)
 
@@ -157,6 +159,11 @@ class TrialRow:
     def unsealed(self) -> bool:
         """Whether agent code, or submitted code while it was graded, ran outside of a sandbox."""
         return self.ran and (not self.sealed or (self.grade is not None and self.grade.sealed is False))
+
+    @property
+    def shares_kernel_view(self) -> bool:
+        """Whether it was sealed without namespaces, so that code could see more of the machine than its lab."""
+        return self.ran and not self.unsealed and self.sandbox == "landlock"
 
     @property
     def valid(self) -> bool:
@@ -474,8 +481,8 @@ def _find_reruns(trials: Sequence[TrialSummary]) -> tuple[set[Path], set[Path]]:
 
 
 def make_registry(files: Sequence[TrialFile]) -> Registry:
-    """Return the tasks, with those in the folders that records name."""
-    return Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}))
+    """Return the tasks, with those in the folders that records name, which replace none that are installed."""
+    return Registry(sorted({Path(file.tasks_folder) for file in files if file.tasks_folder}), replace=False)
 
 
 def group_by(items: Iterable[Item], key: Callable[[Item], Hashable]) -> list[list[Item]]:
@@ -516,6 +523,8 @@ def _make_row(
         elapsed=state.elapsed,
         steps=state.steps,
         sealed=state.sealing is None or state.sealing.sealed,
+        sandbox=file.sandbox,
+        unenforced=tuple(state.sealing.missing) if state.sealing else (),
         run=trial.folder.path.parent.parent.name,
         trial=file.id,
         model=file.models.get("main"),
@@ -572,7 +581,7 @@ def condition_of(row: TrialRow, name: str) -> str:
     state = row.record.state if row.record else None
     match name:
         case "sealing":
-            return "unsealed" if row.unsealed else "sealed"
+            return "unsealed" if row.unsealed else f"sealed: {row.sandbox}" if row.shares_kernel_view else "sealed"
         case "load":
             return "unknown" if row.load is None else "busy machine" if row.busy else "idle machine"
         case "processor":

@@ -7,6 +7,7 @@ the file of an agent is hashed but not imported, and submitted code that must ru
 import math
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 from assay import __version__
 from assay.core.errors import AssayError, NotPrepared, UsageError
@@ -20,7 +21,8 @@ from assay.lab.interface import SandboxName
 from assay.lab.machine_load import describe_load, read_load
 from assay.models.weights import LOCAL, hash_weights
 from assay.records import TrialFile, TrialFolder
-from assay.records.verify import RecordFinding
+from assay.records.verify import Level, RecordFinding
+from assay.results.attribution import check_attribution
 from assay.runs.hashes import (
     hash_of_agent,
     hash_of_code,
@@ -32,34 +34,39 @@ from assay.tasks import Registry, Task
 
 # One unit of the fifth decimal, to which scores are rounded: another machine may add in another order.
 _ROUNDING = 1.1e-5
-# How far apart two measurements of speed may be: at least and at most this share of both.
-_MIN_TOLERANCE, _MAX_TOLERANCE = 0.1, 0.5
+# How far apart two measurements of speed may be, as factors. The first is below that of a success, 1.1, so that chance
+# makes none, and no submission can widen it. What is farther apart was not measured here, or was forged.
+_SAME_SPEED, _OTHER_SPEED, _OTHER_SPEED_IF_BUSY = 1.08, 1.25, 3.0
+# A new measurement that is less precise than this verifies nothing.
+_MAX_TOLERANCE = 0.1
 _MAX_NOISE_RATIO = 1.5
 # Not decided by the submission, the task and the data: when and where it was graded, the sentence on what is wrong
 # with it, and what a measurement of time happened to be.
 _NOT_RECOMPUTED = ("created_at", "submission_path", "format", "score", "tolerance", "sealed", "why")
+Verdict = Literal["agrees", "unclear", "differs"]
 
 
 def compare_trial(
-    folder: TrialFolder, known: Registry, home: Home, *, sandbox: SandboxName = "bubblewrap", regrade: bool = True
+    folder: TrialFolder, known: Registry, home: Home, *, sandbox: SandboxName = "auto", regrade: bool = True
 ) -> Iterator[RecordFinding]:
     """Yield what does not match this machine; what cannot be compared here is a remark."""
     name, file = folder.path.name, folder.file
     try:
         task = known.recorded_task(file.task).in_edition(file.edition)
     except UsageError as error:
-        yield RecordFinding(name, "task", f"not compared or regraded: {error}", "remark")
+        yield RecordFinding(name, "task", f"not compared or regraded: {error}", "unverified")
         return
     yield from _check_hashes(name, file, task, home)
+    yield from check_attribution(folder, file, task)
     if not regrade or folder.grade is None:
         return
     if _has_other_secret(file, task, home):
         message = "not regraded: the hidden data of this task was drawn from another machine's secret seed"
-        yield RecordFinding(name, "grade", message, "remark")
+        yield RecordFinding(name, "grade", message, "unverified")
         return
     submission = folder.submission
     if submission and not submission.exists():
-        yield RecordFinding(name, "grade", "not regraded: the submission is not in the record", "remark")
+        yield RecordFinding(name, "grade", "not regraded: the submission is not in the record", "unverified")
         return
     yield from _regrade(folder, folder.grade, file, task, home, sandbox)
 
@@ -115,21 +122,22 @@ def _regrade(
         submission = folder.submission
         again = grade_submission(submission, data, home=home, sandbox=sandbox, isolated=True)
     except AssayError as error:
-        yield RecordFinding(name, "grade", f"not regraded: {error}", "remark")
+        yield RecordFinding(name, "grade", f"not regraded: {error}", "unverified")
         return
-    if not scores_agree(grade, again):
+    if again.deterministic:
+        verdict, reason = _compare_scores(grade, again), ""
+    else:
+        best = Judgement(score=(again.score or 0.0) * (1 + (again.tolerance or 0.0)), tolerance=0.0)
+        may_succeed = bool(make_grade(submission, data, best).success)
+        verdict, reason = compare_speeds(grade, again, read_load(), may_succeed=may_succeed)
+    if verdict != "agrees":
         message = f"regraded, the score is {again.score}; recorded was {grade.score}"
-        busy = describe_load(read_load())
-        if busy and scores_agree(grade, again, min_tolerance=_MAX_TOLERANCE):
-            yield RecordFinding(name, "grade", f"not verified: {message}, but {busy}", "remark")
-        else:
-            yield RecordFinding(name, "grade", message)
+        level: Level = "error" if verdict == "differs" else "unverified"
+        yield RecordFinding(name, "grade", f"not verified: {message}: {reason}" if reason else message, level)
         return
     # The recorded score may differ by rounding, or as a measurement does; everything else must follow from it.
     score = float(grade.not_finite) if grade.not_finite else grade.score
-    # A measurement that claims to be far more precise than the new one is not believed.
-    tolerance = again.tolerance and max(grade.tolerance or 0.0, again.tolerance / 2)
-    judgement = Judgement(score=score, why=again.why, tolerance=tolerance, sealed=again.sealed, noise=grade.noise)
+    judgement = Judgement(score=score, why=again.why, tolerance=grade.tolerance, sealed=again.sealed, noise=grade.noise)
     expected = make_grade(submission, data, judgement)
     for field in Grade.model_fields:
         then, now = getattr(grade, field), getattr(expected, field)
@@ -151,16 +159,36 @@ def _noises_agree(then: TestNoise, now: TestNoise | None) -> bool:
     return then.error <= now.error * _MAX_NOISE_RATIO and now.error <= then.error * _MAX_NOISE_RATIO
 
 
-def scores_agree(then: Grade, now: Grade, min_tolerance: float = _MIN_TOLERANCE) -> bool:
-    """Whether a recorded grade agrees with a new one; measured times, within the tolerance of the new one.
-
-    What the record says about its own precision does not count: it could be forged along with the score.
-    """
-    if then.not_finite != now.not_finite:
-        return False
+def _compare_scores(then: Grade, now: Grade) -> Verdict:
     if then.score is None or now.score is None:
-        return then.score == now.score
-    if now.deterministic:
-        return math.isclose(then.score, now.score, rel_tol=1e-9, abs_tol=_ROUNDING)
-    tolerance = min(max(now.tolerance or 0.0, min_tolerance), _MAX_TOLERANCE)
-    return abs(then.score - now.score) <= tolerance * (abs(then.score) + abs(now.score))
+        equal = then.score == now.score and then.not_finite == now.not_finite
+    else:
+        equal = math.isclose(then.score, now.score, rel_tol=1e-9, abs_tol=_ROUNDING)
+    return "agrees" if equal else "differs"
+
+
+def compare_speeds(then: Grade, now: Grade, load: float | None, *, may_succeed: bool) -> tuple[Verdict, str]:
+    """Compare a recorded measurement of speed with a new one; a reason says why it is unclear whether they agree.
+
+    How much the new one may differ is neither the record's nor the submission's to decide: code that is slow at random
+    makes the measurement imprecise, and an imprecise one verifies nothing. A success must be one by the lower end of
+    the new measurement, too; `may_succeed` says whether it is one by the upper end.
+    """
+    if then.score is None or now.score is None or min(then.score, now.score) <= 0:
+        return ("agrees" if then.score == now.score else "differs"), ""
+    apart = max(then.score / now.score, now.score / then.score)
+    busy = describe_load(load)
+    imprecise = now.tolerance is None or now.tolerance > _MAX_TOLERANCE
+    if apart > (_OTHER_SPEED_IF_BUSY if busy or imprecise else _OTHER_SPEED):
+        return "differs", ""
+    if then.success and not may_succeed and not (busy or imprecise):
+        return "differs", ""
+    if busy:
+        return "unclear", busy
+    if imprecise:
+        return "unclear", f"the new measurement is too imprecise (tolerance {now.tolerance}; at most {_MAX_TOLERANCE})"
+    if apart > _SAME_SPEED:
+        return "unclear", f"they differ by a factor of {apart:.2f}; at most {_SAME_SPEED} is chance"
+    if then.success and not now.success:
+        return "unclear", "the new measurement is no success, by the lower end of its interval"
+    return "agrees", ""

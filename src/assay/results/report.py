@@ -288,6 +288,11 @@ def describe_caveats(rows: Sequence[TrialRow]) -> list[str]:
         )
     if unsealed := sum(row.unsealed for row in counted):
         lines.append(f"Unsealed: {plural(unsealed, 'trial')} ran without a sandbox between agent and answers.")
+    if weaker := [row for row in counted if row.shares_kernel_view]:
+        missing = ", ".join(sorted({name for row in weaker for name in row.unenforced}))
+        lines.append(
+            f"Sealed: landlock: {plural(len(weaker), 'trial')} ran without namespaces; not enforced: {missing}."
+        )
     if busy := sum(row.busy for row in counted):
         lines.append(
             f"Busy machine: {plural(busy, 'trial')} of {len(counted)} ran under a load that makes time limits "

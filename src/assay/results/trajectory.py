@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from assay.core.errors import KeyRejected, ModelError, ModelUnavailable, RequestRejected
+from assay.core.errors import PROVIDER_ERRORS
 from assay.models.messages import Usage
 from assay.records import Event, State, TrialFolder, read_events
 from assay.records.events import (
@@ -42,7 +42,6 @@ FAILURE_KINDS: tuple[FailureKind, ...] = get_args(FailureKind)
 End = Literal["final answer", "content", "gave up", "budget", "crash", "fault", "unfinished"]
 """How an agent's work ended: `content` is an agent that stopped by itself, without a final answer."""
 
-_PROVIDER_ERRORS = tuple(error.__name__ for error in (ModelError, ModelUnavailable, RequestRejected, KeyRejected))
 _OF_ACTIONS: Mapping[str | None, FailureKind] = {
     "memory": "memory",
     "time": "time",
@@ -177,7 +176,7 @@ def _in_failures(events: Iterable[Event]) -> Iterator[FailureKind]:
 
 
 def _trouble_of(failure: InfrastructureFailed) -> FailureKind:
-    return "connection" if failure.error_type in _PROVIDER_ERRORS else "machine"
+    return "connection" if failure.error_type in PROVIDER_ERRORS else "machine"
 
 
 def _end_of(events: Sequence[Event], calls: Calls) -> End:

@@ -3,7 +3,7 @@
 This is what `assay run` and `assay resume` call. It prints nothing: `Reporting` says where progress and warnings go.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +15,9 @@ from assay.core.progress import NoProgress, Progress
 from assay.core.text import plural
 from assay.lab.environments import build_environment, describe_size, is_built
 from assay.lab.machine_load import describe_load, read_load
-from assay.records import RunFolder, TrialFile
+from assay.lab.sandboxes import AUTO
+from assay.lab.sandboxes.choice import choose_sandbox
+from assay.records import RunFolder, TrialFile, TrialFolder
 from assay.runs.driver import Unstarted, execute_run
 from assay.runs.executors import (
     ExecutorConfig,
@@ -28,6 +30,7 @@ from assay.runs.hashes import is_outdated
 from assay.runs.plan import Plan
 from assay.runs.plan_config import PlanConfig
 from assay.runs.retry import Allowance, Retries
+from assay.runs.trial_setup import open_models
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,13 @@ def add_trials(
                 reporting.notify(f"Building environment {name} ({describe_size(name)}). Pass --no-build to skip.")
                 build_environment(home, name, reporting.progress)
     files = [file for plan in plans for file in plan.trials(home)]
+    check_models(file for file in files if not TrialFolder(run.path / "trials" / file.id).state.final)
     run.add(files)
+    if any(plan.sandbox == AUTO for plan in plans):
+        choices = {choose_sandbox(home, file.network) for file in files if file.sandbox != "none"}
+        for choice in sorted(choices, key=str):
+            if choice.reason:  # a weaker one than usual
+                reporting.notify(f"Sandbox: {choice}")
     others = sorted({file.variant for file in files if file.variant != "real"})
     if others and config.variant is None:
         reporting.notify(f"Using {', '.join(others)} data where it is the only variant that is prepared.")
@@ -86,6 +95,9 @@ def execute_trials(
     executor_config = ExecutorConfig.model_validate(previous.model_dump() | settings)
     for warning in _find_warnings(run):
         reporting.notify(f"warning: {warning}")
+    if resumed:
+        files = {folder: folder.file for folder in run.trials() if only is None or folder.path.name in only}
+        check_models(file for folder, file in files.items() if not folder.state.final)
     executor = make_executor(executor_config, run, home, cores=config.cores, retries=retries)
     save_executor_config(run, executor_config)
     return execute_run(
@@ -106,6 +118,14 @@ def check_infrastructure(run: RunFolder) -> None:
             f"{len(failed)} of {len(run.file.trials)} trials could not run ({failed[0].state.reason}); "
             f"to try again, run: assay resume {run.path}"
         )
+
+
+def check_models(files: Iterable[TrialFile]) -> None:
+    """Raise an error if a model that these trials ask is misnamed, lacks a key or package, or cannot be reached."""
+    for file in {f"{file.models} {file.model_settings}": file for file in files if file.models}.values():
+        models = open_models(file)
+        models.check_servers()
+        models.check()
 
 
 def _executor_settings(config: PlanConfig) -> dict[str, Any]:

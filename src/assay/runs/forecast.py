@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import groupby
 
-from assay.core.errors import LabError, NotPrepared
+from assay.core.errors import LabError, NotPrepared, RecordError
 from assay.core.home import Home
 from assay.lab.environments import is_built
 from assay.records import RunFolder, TrialFile, TrialFolder, read_trials
@@ -132,10 +132,15 @@ def expected_cost(lines: Iterable[ForecastLine], runs: Iterable[RunFolder]) -> t
     """Return what the unfinished trials cost at the mean of finished ones, and how many of those there are.
 
     Only trials of the same agent with the same models count; None if there are none for some of the trials to run.
+    Runs that cannot be read do not count.
     """
     costs: dict[tuple[str, str], list[float]] = defaultdict(list)
     for run in runs:
-        for trial in read_trials(run):
+        try:
+            trials = read_trials(run)
+        except RecordError:
+            continue
+        for trial in trials:
             if trial.state.final and trial.state.cost is not None:
                 costs[_agent_and_models(trial.file.label, trial.file.models)].append(trial.state.cost)
     total, finished = 0.0, 0

@@ -11,13 +11,17 @@ from pathlib import Path
 import assay
 from assay.agents.agent import AGENTS
 from assay.core.disk import hash_file
-from assay.core.errors import UsageError
+from assay.core.errors import RecordError, UsageError
 from assay.core.home import Home
 from assay.core.plugins import split_path
+from assay.core.untrusted import read_plain
 from assay.data.store import Prepared
 from assay.models.weights import hash_weights
 from assay.records import TrialFile
 from assay.tasks import Task
+
+MAX_SOURCE = 10 * 2**20
+"""Max bytes of a Python file of an agent."""
 
 
 def hash_inputs(task: Task, data: Prepared, environment: Path, agent: str) -> dict[str, str]:
@@ -57,7 +61,10 @@ def hash_of_agent(name: str) -> str | None:
     or package. The hash is part of a trial's identity: changed code is another agent.
     """
     if file := split_path(name):
-        return _hash_of_sources(file[0]) if file[0].is_file() else None
+        try:
+            return _hash_of_sources(file[0]) if file[0].is_file() else None
+        except (OSError, ValueError, RecordError):  # it cannot be read, or cannot be a path
+            return None
     entry = AGENTS.entry(name)
     spec = importlib.util.find_spec(entry.module) if entry else None
     if spec is None or spec.origin is None:
@@ -98,16 +105,18 @@ def _hash_of_sources(path: Path) -> str:
         file = to_read.pop()
         name = file.relative_to(folder).as_posix()
         if name not in digests:
-            digests[name] = hash_file(file)
-            to_read += _imported_files(file, folder)
+            # A record may name any file; a link to it may be the user's own.
+            content = read_plain(file.resolve(), MAX_SOURCE)
+            digests[name] = hashlib.sha256(content).hexdigest()
+            to_read += _imported_files(content, file, folder)
     return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
 
 
-def _imported_files(file: Path, folder: Path) -> list[Path]:
-    """Return the files below `folder` that a file imports."""
+def _imported_files(content: bytes, file: Path, folder: Path) -> list[Path]:
+    """Return the files below `folder` that a file with this content imports."""
     try:
-        tree = ast.parse(file.read_bytes())
-    except (SyntaxError, ValueError):
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []  # importing the agent says what is wrong with it
     modules: list[Path] = []
     for node in ast.walk(tree):

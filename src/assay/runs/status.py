@@ -145,7 +145,7 @@ def _status_of(trial: TrialSummary, now: datetime, agent: str | None = None) -> 
         elif appears_held(folder.path):
             stage = "running"
             elapsed += (now - so_far.at).total_seconds() if so_far.at else 0.0
-            doing = next((line.split("  ", 2)[-1] for line in tail_log(folder, 1)), "")
+            doing = state.reason or next((line.split("  ", 2)[-1] for line in tail_log(folder, 1)), "")
         elif stage in ("running", "waiting"):
             stage = "interrupted"
     return TrialStatus(

@@ -17,7 +17,16 @@ import anyio
 from assay.agents import Agent, Workbench, find_agent
 from assay.agents.recorder import Recorder
 from assay.core.disk import hash_file
-from assay.core.errors import AssayError, LabError, ModelError, RecordError, RequestRejected
+from assay.core.errors import (
+    PROVIDER_ERRORS,
+    AssayError,
+    LabError,
+    ModelError,
+    ModelUnavailable,
+    RecordError,
+    RequestRejected,
+    UnsafePath,
+)
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
@@ -220,7 +229,10 @@ class Trial:
             self.folder.write_state(state)
             description = description_of(file, task)
             await write_starting_files(lab, task, description)
-            models = await stack.enter_async_context(open_models(file)) if file.models else None
+            models = open_models(file, partial(self._report_trouble, state)) if file.models else None
+            if models:
+                await stack.enter_async_context(models)
+            failure = _last_event(log, InfrastructureFailed)
             bench = Workbench(
                 task.model_copy(update={"resources": file.resources}),
                 lab,
@@ -229,9 +241,12 @@ class Trial:
                 check_format=partial(find_format_problem, task=task, home=self.home, file=file),
                 models=models,
                 description=description,
+                provider_failed=failure is not None and failure.error_type in PROVIDER_ERRORS,
             )
             crash = await _let_agent_work(agent, bench, log)
             self.lease.check()
+            with suppress(UnsafePath):  # the agent has filled its quota: then what it submits has no known origin
+                await bench.snapshot(only_changed=True)
             entry = self.folder.save_submission(task.submission.file, *await bench.read_submission())
             load = max((load for load in (state.load, read_load()) if load is not None), default=None)
             changes: dict[str, Any] = {"status": "submitted", "validations": bench.validations, "load": load}
@@ -239,6 +254,11 @@ class Trial:
                 changes |= {"error_type": crash.error_type, "reason": f"the agent crashed: {crash.message}"}
             state = state.model_copy(update={**changes, **dict(clock.used)})
             log.append(Submitted(submission=entry, state=state))
+
+    def _report_trouble(self, state: State, trouble: str | None) -> None:
+        """Show why a model does not answer while its requests are retried."""
+        with suppress(OSError):  # the record does not depend on it
+            self.folder.write_state(state.model_copy(update={"reason": trouble}))
 
     def _write_submission(self, log: EventLog) -> None:
         """Write the files that follow from a submission in the log, unless they are written already."""
@@ -324,6 +344,8 @@ async def _let_agent_work(agent: Agent, bench: Workbench, log: EventLog) -> Agen
     except OutOfBudget as exhausted:
         log.append(BudgetExhausted(limit=exhausted.limit, reason=str(exhausted)))
     except TimeoutError:
+        if trouble := await bench.find_model_trouble():
+            raise ModelUnavailable(trouble) from None
         log.append(BudgetExhausted(limit="time", reason="time is up"))
     except (Exception, SystemExit) as error:  # an agent can be any code: whatever it raises counts as its failure
         ours = isinstance(error, LabError | RecordError | ModelError | LeaseLost)

@@ -1,6 +1,6 @@
 """What a trial starts with, as planned: the lab, the files in it, models, and a check of the submission format."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,12 +57,12 @@ async def write_starting_files(lab: Lab, task: Task, description: str | None = N
         await lab.write(path, content)
 
 
-def open_models(file: TrialFile) -> "Models":
-    """Return the models that the agent may ask."""
+def open_models(file: TrialFile, report: Callable[[str | None], None] = lambda trouble: None) -> "Models":
+    """Return the models that the agent may ask; `report` is called when one of them does not answer."""
     from assay.models import Models, Prices, settings_by_role
 
-    settings = settings_by_role(file.model_settings)
-    return Models(file.models, settings, prices=Prices.model_validate({"models": file.prices}))
+    settings, prices = settings_by_role(file.model_settings), Prices.model_validate({"models": file.prices})
+    return Models(file.models, settings, prices=prices, report=report)
 
 
 def find_format_problem(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:

@@ -64,6 +64,7 @@ def run(source: StudyInput, settings: ViolationSettings) -> StudyResult:
         tables.append(_make_precision_table(findings, add_judge_rules(labels) if judgements else labels))
     if judgements:
         sentences.append(_describe_judge(settings.judge or "", judgements))
+        sentences += [f"{trial} could not be judged: {reason}" for trial, reason in judgements.failures.items()]
         tables.append(_make_judge_table(judgements))
     return StudyResult(sentences, tables)
 
@@ -74,6 +75,7 @@ def _judge(trials: Sequence[TrialFolder], settings: ViolationSettings) -> Judgem
     async def ask() -> Judgements:
         with stage("asking the judge", len(trials)) as advance:
             async with Models({MAIN: settings.judge or ""}, chosen, prices=Prices()) as models:
+                models.check_servers()
                 models.check()
                 return await judge_trials(trials, models, lambda: advance(1))
 
@@ -134,13 +136,15 @@ def _make_judge_table(judgements: Judgements) -> Table:
         Column("findings", kind="integer"),
         Column("unsupported", "without a quote", "integer"),
         Column("unreadable", kind="integer"),
+        Column("overruled", kind="integer"),
     )
     rows = [
-        (trial, verdict.rule, len(verdict.findings), verdict.unsupported, verdict.unreadable)
+        (trial, verdict.rule, len(verdict.findings), verdict.unsupported, verdict.unreadable, verdict.overruled)
         for trial, listed in judgements.verdicts.items()
         for verdict in listed
     ]
-    return Table("judge", columns, tuple(rows), extra={"usage": judgements.usage.model_dump()})
+    extra = {"usage": judgements.usage.model_dump(), "failures": dict(judgements.failures)}
+    return Table("judge", columns, tuple(rows), extra=extra)
 
 
 STUDY = Study(

@@ -24,16 +24,20 @@ SUITES = Plugins[object]("suites", "suite")
 
 
 class Registry:
-    """The suites of Assay and of other installed packages, and those in folders that a user names."""
+    """The suites of Assay and of other installed packages, and those in folders that a user or a record names.
 
-    def __init__(self, outside: Iterable[Path] = ()) -> None:
+    A user's suite may replace an installed one of the same name; with `replace=False`, one that a record names may not.
+    """
+
+    def __init__(self, outside: Iterable[Path] = (), *, replace: bool = True) -> None:
         folders: dict[str, Path | None] = dict.fromkeys(SUITES.names())
         if not folders:
             raise SUITES.unknown("")
         for folder in map(Path, outside):
             if not (folder / "suite.toml").is_file():
                 raise UsageError(f"{folder} is not a suite: it has no suite.toml")
-            folders[load_suite(folder).name] = folder
+            name = load_suite(folder).name
+            folders[name] = folder if replace or name not in folders else folders[name]
         self.suites: Mapping[str, tuple[Suite, Path]] = _Suites(folders)
 
     def tasks(self) -> Iterator[Task]:

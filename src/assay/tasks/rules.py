@@ -87,6 +87,10 @@ class Column(Model):
         default=False,
         description="whether a lenient parser accepts integers of more than 64 bits, and booleans with gaps",
     )
+    other_kinds: bool = Field(
+        default=False,
+        description="whether a lenient parser counts text in place of numeric classes as wrong, and numbers for text",
+    )
     scored: bool = Field(default=True, description="whether it counts, or only has to be present")
 
 
@@ -194,9 +198,6 @@ class EditionRules(Model):
 
     quirks: dict[str, str] = Field(default={}, description="name -> how the edition departs from the competition")
     repairs: dict[str, str] = Field(default={}, description="name -> what this edition repairs of the published one")
-    sample_refused: bool = Field(
-        default=False, description="whether the published grader refuses the sample submission"
-    )
     indicative: bool = Field(default=False, description="whether medals are only indicative: other rows or metric")
     judged: Judged | None = Field(default=None, description="how the edition grades, if not as the task does")
     baseline: float | None = Field(

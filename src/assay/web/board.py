@@ -97,7 +97,7 @@ def build_site(
         groups = _group_rows(rows, registry)
         page = environment.get_template("board.html.jinja").render(title=title, root="", groups=groups, entries=entries)
         (site / "index.html").write_text(page, encoding="utf-8")
-        write_json(site / _MARKER, {"format": "board-site/1", "entries": [entry.digest for entry in entries]})
+        write_json(site / _MARKER, {"format": "board-site/1", "entries": [entry.digest for entry in entries]}, None)
         if out.exists():
             shutil.rmtree(out)
         site.rename(out)

@@ -146,8 +146,8 @@ def write_figures(rows: Sequence[TrialRow], panels: Mapping[str, Measured], fold
         for name, figure in drawn.items():
             if figure is not None:
                 path = folder / f"{rules}-{name}"
-                atomic_write(path.with_name(f"{path.name}.svg"), figure.to_svg())
-                atomic_write(path.with_name(f"{path.name}.png"), figure.to_png())
+                atomic_write(path.with_name(f"{path.name}.svg"), figure.to_svg(), mode=None)
+                atomic_write(path.with_name(f"{path.name}.png"), figure.to_png(), mode=None)
                 written += [path.with_name(f"{path.name}.{suffix}") for suffix in ("svg", "png")]
     return written
 

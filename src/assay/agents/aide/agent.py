@@ -55,6 +55,7 @@ class Aide(PolicySettings, Agent):
 
     summary = "tree search over complete scripts as in AIDE and AIRA: greedy, mcts, evolution or random"
     asks_models: ClassVar[bool] = True
+    calls: ClassVar[tuple[str, ...]] = ("model", "command", "write", "read", "validation", "note", "node")
     templates: ClassVar[Traversable | None] = None
     """A folder with templates that replace those of this package, for custom agents."""
 

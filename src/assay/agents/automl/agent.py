@@ -1,5 +1,6 @@
 """The AutoML agent: searches for a pipeline with FLAML inside the lab."""
 
+import hashlib
 import json
 from importlib.resources import files
 from typing import Any, ClassVar
@@ -8,6 +9,7 @@ from pydantic import Field
 
 from assay.agents.agent import Agent
 from assay.agents.workbench import Workbench
+from assay.records.events import AnyRequest, CommandRequest, WriteRequest
 from assay.tasks import Task
 
 TABLES = (".csv", ".csv.zip", ".tsv", ".tsv.zip", ".json")
@@ -18,6 +20,7 @@ KINDS = (
     "text-regression",
     "image-classification",
 )
+SEARCH = ("python", "-W", "ignore", "automl.py")
 MARGIN = 12.0
 """Seconds of the budget left for loading data and writing the submission."""
 
@@ -27,6 +30,7 @@ class AutoML(Agent):
 
     scripts: ClassVar[tuple[str, ...]] = ("assay.agents.automl:search.py",)
 
+    calls: ClassVar[tuple[str, ...]] = ("command", "write")
     summary = "searches over pipelines with FLAML; needs no model and no API key"
 
     share: float = Field(0.8, gt=0, le=1, description="share of the remaining time to search for")
@@ -35,6 +39,15 @@ class AutoML(Agent):
     def inapplicable(self, task: Task) -> str | None:
         """Refuse tasks other than predicting columns of a table, from the table or from images named in it."""
         return find_obstacle("automl", task)
+
+    def makes(self, request: AnyRequest, task: Task) -> bool:
+        """Return whether it may make this call: it writes and runs one script."""
+        if isinstance(request, CommandRequest):
+            return request.command == SEARCH
+        written = hashlib.sha256(read_script()).hexdigest()
+        return isinstance(request, WriteRequest) and (
+            request.path == "automl.json" or (request.path, request.digest) == ("automl.py", written)
+        )
 
     async def work(self, bench: Workbench) -> None:
         """Write the search script and its configuration into the workspace, and run it once."""
@@ -45,7 +58,7 @@ class AutoML(Agent):
         }
         await bench.write("automl.json", json.dumps(config, indent=2))
         await bench.write("automl.py", read_script())
-        await bench.run(["python", "-W", "ignore", "automl.py"])
+        await bench.run(SEARCH)
 
 
 def find_obstacle(agent: str, task: Task) -> str | None:

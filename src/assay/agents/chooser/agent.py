@@ -36,6 +36,7 @@ class Chooser(Agent):
 
     summary = "every decision is a constrained choice, by a model or at random; for small models"
     asks_models: ClassVar[bool] = True
+    calls: ClassVar[tuple[str, ...]] = ("command", "write", "note", "model", "action", "read")
 
     choices: Literal["model", "random"] = Field("model", description="who chooses: the model, or random draws")
     rounds: int = Field(6, ge=0, le=1000, description="changes to try after the first pipeline")

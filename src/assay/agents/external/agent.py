@@ -4,6 +4,7 @@ import hashlib
 import importlib.util
 import os
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 TASK_FILE = "task.md"
 CHECK = (
-    "To check its format as often as you like, without a score, run: python -c "
+    "To check its format, without a score and at most {max_validations} times, run: python -c "
     "\"import urllib.request as r; print(r.urlopen('{endpoint}/validate', b'').read().decode())\"."
 )
 RESUMED = (
@@ -44,6 +45,7 @@ class External(Agent):
 
     summary = "runs any command-line agent in the lab: AIDE, mini-swe-agent, Claude Code, Codex, Gemini, or a command"
     asks_models: ClassVar[bool] = True
+    calls: ClassVar[tuple[str, ...]] = ("external_process", "write", "note", "model", "validation")
 
     profile: str = Field("", description="the agent: aide, mini-swe-agent, claude-code, codex, …, or a path.toml")
     command: str = Field("", description="command to run instead of a profile, with {task}, {endpoint}, {model}, …")
@@ -79,6 +81,13 @@ class External(Agent):
             raise ValueError(f"the profile {settings['profile']} has changed since the trial was planned")
         return {**settings, "profile_hash": digest}
 
+    @classmethod
+    def settings_name_files(cls, settings: Mapping[str, Any]) -> bool:
+        """Whether the profile is not one of those that are shipped."""
+        from assay.agents.external.profile import profile_names
+
+        return settings.get("profile", "") not in ("", *profile_names())
+
     def label(self, name: str) -> str:
         """Return its name in reports."""
         what = Path(self.profile).stem if self.profile else shorten_middle(one_line(self.command), _MAX_COMMAND)
@@ -105,6 +114,7 @@ class External(Agent):
 
     async def work(self, bench: Workbench) -> None:
         """Run the command until it ends by itself or the budget does; what it has written is submitted."""
+        from assay.agents.external.endpoint import MAX_VALIDATIONS
         from assay.agents.external.runner import (
             ExternalAgentProcess,
             ExternalCommand,
@@ -118,7 +128,7 @@ class External(Agent):
         profile = self._load_profile()
         # A black box cannot continue where it was interrupted: it restarts with the files that it had written.
         values = placeholder_values(bench, profile.model, "", resumed=bool(past))
-        check = CHECK.format(endpoint=values["endpoint"])
+        check = CHECK.format(endpoint=values["endpoint"], max_validations=MAX_VALIDATIONS)
         values["task"] = (RESUMED if past else "") + briefing(bench, check=check)
         variables = {name: fill_placeholders(value, values) for name, value in self._variables(profile).items()}
         command = ExternalCommand(

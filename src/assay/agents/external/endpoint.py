@@ -25,7 +25,8 @@ from assay.models import MAIN, Message, Reply
 from assay.records import OutOfBudget
 
 MAX_CONCURRENT = 8
-MAX_VALIDATIONS = 1_000
+MAX_VALIDATIONS = 100
+"""Each answer tells an agent a bit about hidden data where the rules depend on it."""
 MAX_NOTED_CLIENTS = 20
 MAX_CONSECUTIVE_ERRORS = 5
 # Well-behaved clients do not retry a response with this header.

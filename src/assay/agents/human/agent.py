@@ -32,6 +32,7 @@ class Human(Agent):
 
     summary = "a person at this terminal, with a shell in the lab: the human baseline"
     at_terminal: ClassVar[bool] = True
+    calls: ClassVar[tuple[str, ...]] = ("human_period", "validation")
 
     poll: Seconds = Field(10.0, gt=0, description="interval between checks for a new submission")
     snapshot: Seconds = Field(120.0, gt=0, description="max interval between snapshots of the workspace")

@@ -40,6 +40,7 @@ PACKAGE = "assay.agents.mlagentbench"
 SHORT_OBSERVATION = 1_000
 MAX_COMPRESSION = 4
 WARN_AFTER_REPEATS = 3
+MAX_REPEATS = 10
 MAX_MALFORMED = 50
 """Malformed calls in a row, none of which takes a step, that end a trial under the published rules."""
 
@@ -64,6 +65,17 @@ class ActionAgent(Agent):
     """Asks the main model for one action at a time and performs it, until the model gives its final answer."""
 
     asks_models: ClassVar[bool] = True
+    calls: ClassVar[tuple[str, ...]] = (
+        "model",
+        "action",
+        "command",
+        "python",
+        "write",
+        "read",
+        "note",
+        "human",
+        "validation",
+    )
     thoughts: ClassVar[tuple[ThoughtField, ...]] = ()
     prompt: ClassVar[str] = "act"
     templates: ClassVar[Traversable | None] = None
@@ -78,8 +90,11 @@ class ActionAgent(Agent):
     steps_in_context: int = Field(3, ge=1, description="number of recent steps shown to the model")
     observations_in_context: int = Field(3, ge=1, description="number of these steps shown with their observation")
     max_attempts: int = Field(5, ge=1, description="attempts to get a readable reply per step")
-    max_repeats: int = Field(
-        10, ge=0, description="identical consecutive actions that end the trial, with a warning before; 0: no limit"
+    max_repeats: int | None = Field(
+        None,
+        ge=0,
+        description="identical consecutive actions that end the trial, with a warning before; 0: no limit; "
+        "default: 10, or 0 under the published rules",
     )
     add_actions: tuple[str, ...] = Field((), description="actions to offer in addition, e.g. Read File+Write File")
     remove_actions: tuple[str, ...] = Field((), description="default actions not to offer, in the same form")
@@ -234,8 +249,10 @@ class ActionAgent(Agent):
         return True
 
     def _repeat_limit(self) -> int:
-        """Return how many identical actions end a trial; 0 for no limit, as in the published rules unless set."""
-        return 0 if self.rules == "published" and "max_repeats" not in self.model_fields_set else self.max_repeats
+        """Return how many identical actions end a trial; 0 for no limit."""
+        if self.max_repeats is not None:
+            return self.max_repeats
+        return 0 if self.rules == "published" else MAX_REPEATS
 
     def _template_folder(self) -> Traversable | None:
         if self.templates is None and self.rules == "published":

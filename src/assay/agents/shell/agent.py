@@ -34,6 +34,7 @@ class Shell(Agent):
 
     summary = "a model issues one bash command after another; the minimal agent"
     asks_models: ClassVar[bool] = True
+    calls: ClassVar[tuple[str, ...]] = ("model", "note", "action", "command", "validation")
 
     protocol: Protocol = Field("tools", description="how the model issues commands: tools (tool calls) or text")
     share: float = Field(0.25, gt=0, le=1, description="default time limit of a command, as a share of the time left")

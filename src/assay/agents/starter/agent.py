@@ -1,17 +1,20 @@
 """The baseline agent: runs the starter code unchanged, or predicts the same for every row."""
 
+import hashlib
 import json
 from importlib.resources import files
 from typing import ClassVar
 
 from assay.agents.agent import Agent
 from assay.agents.workbench import Workbench
+from assay.records.events import AnyRequest, CommandRequest, WriteRequest
 from assay.tasks import Task
 
 METHODS = {"mae": "median", "pearson": "draw", "mean_column_spearman": "draw"}
 """How to predict a number under metrics for which its mean is not the best constant, or a constant has no score."""
 EXAMPLES = {"span": "NO"}
 """Codec -> a valid cell for a first submission, where the sample submission is all empty."""
+CONSTANT = ("python", "-W", "ignore", "starter.py")
 
 
 class Starter(Agent):
@@ -19,6 +22,7 @@ class Starter(Agent):
 
     scripts: ClassVar[tuple[str, ...]] = ("assay.agents.starter:constant.py",)
 
+    calls: ClassVar[tuple[str, ...]] = ("command", "write")
     summary = "runs the task's starter code unchanged, or predicts a constant where there is none"
 
     def inapplicable(self, task: Task) -> str | None:
@@ -27,6 +31,16 @@ class Starter(Agent):
             return None
         return "the task has neither starter code nor a sample submission that agents can see"
 
+    def makes(self, request: AnyRequest, task: Task) -> bool:
+        """Return whether it may make this call: it writes one script, and runs that or the starter's."""
+        script = task.starter_script
+        if isinstance(request, CommandRequest):
+            return request.command == (("python", script) if script else CONSTANT)
+        written = hashlib.sha256(_read_script()).hexdigest()
+        return isinstance(request, WriteRequest) and (
+            request.path == "starter.json" or (request.path, request.digest) == ("starter.py", written)
+        )
+
     async def work(self, bench: Workbench) -> None:
         """Run the starter's script if it has one; a starter without one is already the submission."""
         task = bench.task
@@ -34,8 +48,12 @@ class Starter(Agent):
             await bench.run(["python", script])
         elif not task.starter:
             await bench.write("starter.json", json.dumps(_configure(task), indent=2))
-            await bench.write("starter.py", files("assay.agents.starter").joinpath("constant.py").read_bytes())
-            await bench.run(["python", "-W", "ignore", "starter.py"])
+            await bench.write("starter.py", _read_script())
+            await bench.run(CONSTANT)
+
+
+def _read_script() -> bytes:
+    return files("assay.agents.starter").joinpath("constant.py").read_bytes()
 
 
 def _configure(task: Task) -> dict[str, object]:

@@ -10,8 +10,8 @@ Submitted code runs only in labs. What it sends back is bounded, compared and ne
 - The reference runs in labs of its own, behind the same driver, so that both have the same overhead.
 - The two take turns, call by call and on the same input, and so does which of them is first: a machine that gets
   busier for a while slows both calls of a pair. Only the code that is called runs; the other is frozen in its lab.
-- Each round of pairs has fresh labs. Rounds repeat until the score is precise enough, or time is up; a miniature,
-  which is for trying things out, has one round. Only one timing at a time runs per home.
+- Each round of pairs has fresh labs. There are several rounds; they repeat until the score is precise enough, or time
+  is up, but not for a miniature, which is for trying things out. Only one timing at a time runs per home.
 
 A task of this kind has a `cases.py` (see `Cases`) and prepares its reference as `private/reference.py`.
 """
@@ -85,7 +85,8 @@ class Cases(Protocol):
 async def judge_speed(code: bytes, prepared: "Prepared", *, home: Home, sandbox: SandboxName) -> Judgement:
     """Return how many times faster than the reference the code is: the median ratio of their times over all pairs.
 
-    The tolerance is half the width of the median's 95% interval, as a share of the score.
+    The tolerance is how far the farther end of the median's 95% interval is from the score, as a factor minus 1: the
+    score divided by 1 + tolerance is never above the lower end.
     """
     cases = cast(Cases, load_plugin(prepared.task.folder / "cases.py"))
     comparison = _SpeedComparison(prepared, cases, code, home, sandbox)
@@ -93,13 +94,15 @@ async def judge_speed(code: bytes, prepared: "Prepared", *, home: Home, sandbox:
     try:
         async with _exclusive_timing(home):
             start = time.monotonic()
-            for done in range(1 if is_miniature(prepared.variant) else MAX_ROUNDS):
-                if done >= MIN_ROUNDS and (_tolerance(ratios) <= PRECISION or time.monotonic() - start > MAX_SECONDS):
+            for done in range(MIN_ROUNDS if is_miniature(prepared.variant) else MAX_ROUNDS):
+                if done >= MIN_ROUNDS and (
+                    compute_tolerance(ratios) <= PRECISION or time.monotonic() - start > MAX_SECONDS
+                ):
                     break
                 ratios += await comparison.run_round(check_all=done == 0)
     except InvalidSubmission as error:
         return Judgement(why=str(error), sealed=comparison.sealed)
-    return Judgement(score=median(ratios), tolerance=round(_tolerance(ratios), 4), sealed=comparison.sealed)
+    return Judgement(score=median(ratios), tolerance=round(compute_tolerance(ratios), 4), sealed=comparison.sealed)
 
 
 def median_interval(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
@@ -115,9 +118,11 @@ def median_interval(values: Sequence[float], level: float = 0.95) -> tuple[float
     return ordered[outside - 1], ordered[-outside]
 
 
-def _tolerance(ratios: Sequence[float]) -> float:
+def compute_tolerance(ratios: Sequence[float]) -> float:
+    """Return how far the farther end of the median's interval is from it, as a factor minus 1."""
     low, high = median_interval(ratios)
-    return (high - low) / 2 / median(ratios)
+    score = median(ratios)
+    return max(score / low, high / score) - 1
 
 
 @asynccontextmanager

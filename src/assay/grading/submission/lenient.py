@@ -1,4 +1,4 @@
-"""Lenient parsing: files as pandas reads them, matched and converted as the published graders do.
+"""Lenient parsing: files as pandas 2.2 reads them, matched and converted as the published graders do.
 
 A name that the header repeats gets a number, a row with one value too many makes the first column an index, `007` is
 the number 7 and so is `7.0`, `NA` is a missing value. Whatever would make a published grader fail is an
@@ -7,13 +7,15 @@ the number 7 and so is `7.0`, `NA` is a missing value. Whatever would make a pub
 - number: what pandas reads as a number and, without an upper bound, also what `float()` takes, e.g. `1_0`; NaN and
   infinity are refused unless the rule has a use for missing values.
 - integer: what `int()` takes, so 3.7 is 3.
-- category and boolean: what scikit-learn compares with the answers: integers and booleans with such, text with
-  text. Any class is accepted.
+- category and boolean: what scikit-learn 1.5 compares with the answers: integers and booleans with such, text with
+  text, and for accuracy also one with the other. Any class is accepted.
 - text: anything, numbers as Python writes them.
 """
 
 import csv
 import io
+import math
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,6 +54,8 @@ Pairs = tuple[Indexes, Indexes]
 _MAX_INDEX_COLUMNS = 100  # values without a column name that pandas takes for an index: one is common, more a mistake
 _ROW_TOO_LONG = "a row has more values than the header has columns"
 _INT64_LIMIT = 2.0**63
+_ZERO_BYTE = re.compile(rb'\0[^,"\r\n]*')  # ends a value in pandas 2.2
+_INTEGER_START = re.compile(r"\s*[+-]?\d+")
 
 
 def parse_leniently(content: bytes, name: str, answers: "PandasAnswers") -> ParsedSubmission:
@@ -193,10 +197,15 @@ def _check_shape(content: bytes, rows: int, name: str) -> None:
 
 def _read_frame(content: bytes, name: str, *, may_be_empty: bool = False) -> pd.DataFrame:
     """Return the table as the published graders read it, with text as Python strings."""
+    if b"\0" in content:
+        content = _ZERO_BYTE.sub(b"", content)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # Mixed types are checked where they matter.
-            frame: pd.DataFrame = pd.read_csv(io.BytesIO(content), **EXACT_FLOATS)
+        frame = _read_csv(content)
+        overflowing = [column for column in frame if _may_overflow(frame[column])]
+        texts = _read_csv(content, dtype=dict.fromkeys(overflowing, str)) if overflowing else frame
+        for column in overflowing:
+            if _overflows(texts[column].dropna()):
+                frame[column] = texts[column].astype(object)
     except pd.errors.EmptyDataError:
         raise InvalidSubmission(f"{name} has no columns: it is blank.") from None
     except UnicodeDecodeError:
@@ -210,6 +219,34 @@ def _read_frame(content: bytes, name: str, *, may_be_empty: bool = False) -> pd.
         if isinstance(kind, pd.StringDtype):
             frame[column] = frame[column].astype(object)
     return frame
+
+
+def _read_csv(content: bytes, **options: Any) -> pd.DataFrame:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pd.errors.DtypeWarning)  # Mixed types are checked where they matter.
+        frame: pd.DataFrame = pd.read_csv(io.BytesIO(content), **EXACT_FLOATS, **options)
+    return frame
+
+
+def _may_overflow(series: pd.Series) -> bool:
+    """Return whether a column has numbers that pandas 2.2 may not have read as such: huge ones and infinity."""
+    if series.dtype == object:
+        return any(isinstance(value, int) and not isinstance(value, bool) for value in series)
+    return series.dtype.kind == "f" and bool((series.abs() >= _INT64_LIMIT).any())
+
+
+def _overflows(texts: pd.Series) -> bool:
+    """Return whether pandas 2.2 keeps a column of numbers as text, which newer versions read as integers or infinity.
+
+    It does if a float is too large, or if the first value that is not a 64-bit integer starts like a larger one.
+    """
+    for text in texts:
+        digits = _INTEGER_START.match(text)
+        if digits is None or digits.end() < len(text.rstrip()) or not -_INT64_LIMIT <= int(digits[0]) < _INT64_LIMIT:
+            if digits is not None and not -_INT64_LIMIT <= int(digits[0]) < 2 * _INT64_LIMIT:
+                return True
+            break
+    return any(math.isinf(_float(text)) and "inf" not in text.lower() for text in texts)
 
 
 def _explain(error: Exception) -> str:
@@ -464,17 +501,22 @@ def _convert_texts(series: pd.Series, rule: Column) -> tuple[NDArray[Any], NDArr
 
 def _convert_classes(series: pd.Series, rule: Column, truth: pd.Series) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
     """Return the classes, which of them scikit-learn accepts, and what it accepts, in words."""
-    values = _fill(series, rule).to_numpy()
-    if _fill(truth, rule).to_numpy().dtype.kind == "O":
-        if values.dtype.kind == "O":
-            return values, np.fromiter((isinstance(value, str) for value in values), bool, len(values)), "text"
-        return values, np.zeros(len(values), bool), "text, as the answers do"
+    values, true = (_fill(side, rule).to_numpy() for side in (series, truth))
+    if values.dtype.kind == "O" and rule.missing not in ("refuse", "keep"):
+        values = np.array([str(value) for value in values], object)  # numpy writes numbers next to text as text
     if values.dtype.kind == "O":
-        return values, np.zeros(len(values), bool), "integers or booleans only, as in the answers"
-    if values.dtype.kind != "f":
-        return values, np.ones(len(values), bool), "integers"
-    in_64_bits = (values >= -_INT64_LIMIT) & (values < _INT64_LIMIT)  # scikit-learn converts them
-    return values, in_64_bits & (values == np.floor(values)), "integers"
+        valid, must = np.fromiter((isinstance(value, str) for value in values), bool, len(values)), "text"
+    elif values.dtype.kind == "f":
+        in_64_bits = (values >= -_INT64_LIMIT) & (values < _INT64_LIMIT)  # scikit-learn converts them
+        valid, must = in_64_bits & (values == np.floor(values)), "integers"
+    else:
+        valid, must = np.ones(len(values), bool), "integers"
+    if (values.dtype.kind == "O") != (true.dtype.kind == "O"):
+        must = "text, as the answers do" if true.dtype.kind == "O" else "integers or booleans only, as in the answers"
+        # Two classes on both sides are sorted together, which fails; of more, all are wrong.
+        comparable = rule.other_kinds and max(series.nunique(), truth.nunique()) > 2
+        valid &= comparable
+    return values, valid, must
 
 
 def _fill(series: pd.Series, rule: Column) -> pd.Series:

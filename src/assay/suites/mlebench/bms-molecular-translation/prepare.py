@@ -7,7 +7,7 @@ from assay.data.splits import random_rows
 
 def prepare(job: PrepareJob) -> None:
     """Split the drawings; the sample submission answers water everywhere."""
-    labels = pandas_tables.read(job.raw / "train_labels.csv")
+    labels = pandas_tables.scan(job.raw / "train_labels.csv", scratch=job.private)
     train, test = pandas_tables.split(labels, random_rows(len(labels), test=0.2, seed=0))
     pandas_tables.write_csv_split(
         train, test, id="image_id", sample={"InChI": "InChI=1S/H2O/h1H2"}, whole_sample=True,

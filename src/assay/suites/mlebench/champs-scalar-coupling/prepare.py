@@ -1,5 +1,6 @@
 """Scalar coupling: pairs of atoms, split by molecule, with tables about the molecules."""
 
+import numpy as np
 import pandas as pd
 
 from assay.core.errors import SourceError
@@ -20,8 +21,9 @@ TRAIN_ONLY = [
 
 def prepare(job: PrepareJob) -> None:
     """Publish the tables of the training molecules; edition `fixed` adds the structures of the test molecules."""
-    rows = pandas_tables.read(job.raw / "train.csv").dropna(subset="molecule_name")
+    rows = pandas_tables.scan(job.raw / "train.csv", scratch=job.private)
     pandas_tables.check_columns(rows[sorted(rows.columns)], sorted(COLUMNS), "train.csv")
+    rows = rows.take(np.flatnonzero(rows["molecule_name"].notna()))
     train, test = pandas_tables.split(rows, random_sorted_groups(rows["molecule_name"], test=0.1, seed=0))
     known = train["molecule_name"]
     with_structure = known if job.edition == "v1" else pd.concat([known, test["molecule_name"]])
@@ -42,8 +44,8 @@ def prepare(job: PrepareJob) -> None:
 
 def _write_molecules(job: PrepareJob, name: str, molecules: "pd.Series[str]") -> None:
     """Write the rows of these molecules in the order of the raw table."""
-    table = pandas_tables.read(job.raw / f"{name}.csv")
+    table = pandas_tables.scan(job.raw / f"{name}.csv", scratch=job.private)
     missing = set(molecules) - set(table["molecule_name"])
     if missing:
         raise SourceError(f"{name}.csv lacks {len(missing):,} molecules of train.csv, such as {min(missing)}")
-    pandas_tables.write(table[table["molecule_name"].isin(molecules)], job.public / f"{name}.csv")
+    pandas_tables.write(table.take(np.flatnonzero(table["molecule_name"].isin(molecules))), job.public / f"{name}.csv")

@@ -17,13 +17,13 @@ WINDOW = pd.Timedelta(days=7)
 def prepare(job: PrepareJob) -> None:
     """Split by date: the last eight dates, in `fixed` seven, are the test."""
     fixed = job.edition == "fixed"
-    options = {"dtype": {"article_id": str}} if fixed else {}
-    purchases = pandas_tables.read(job.raw / "transactions_train.csv", **options)
+    texts = ["article_id"] if fixed else []
+    purchases = pandas_tables.scan(job.raw / "transactions_train.csv", scratch=job.private, texts=texts)
     pandas_tables.check_columns(purchases, COLUMNS, "transactions_train.csv")
     dates = pd.to_datetime(purchases["t_dat"])
     start = dates.max() - WINDOW
     rows = by_predicate((dates > start if fixed else dates >= start).to_numpy())
-    test = purchases.take(rows.test)
+    test = purchases.take(rows.test).to_frame()
     if fixed:
         test = test.drop_duplicates(["customer_id", "article_id"])
     bought = test.groupby("customer_id")["article_id"].apply(lambda articles: " ".join(articles.astype(str)))

@@ -7,7 +7,7 @@ from assay.data.splits import random_rows
 
 def prepare(job: PrepareJob) -> None:
     """Give the test side the share of all patches that the competition's own unlabeled test set had."""
-    labels = pandas_tables.read(job.raw / "train_labels.csv")
+    labels = pandas_tables.read_inexactly(job.raw / "train_labels.csv")
     unlabeled = len(files.list_files(job.raw / "test", ".tif"))
     rows = random_rows(len(labels), test=unlabeled / (len(labels) + unlabeled), seed=0)
     train, test = pandas_tables.split(labels, rows.in_raw_order())

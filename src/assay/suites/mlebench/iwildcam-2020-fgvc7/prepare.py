@@ -22,7 +22,7 @@ def prepare(job: PrepareJob) -> None:
     check_keys(coco, {"annotations", "images", "categories", "info"})
     information = read_coco(job.raw / "iwildcam2020_test_information.json")
     check_keys(information, {"images", "categories", "info"})
-    images, annotations = pd.DataFrame(coco["images"]), pd.DataFrame(coco["annotations"])
+    images, annotations = (pandas_tables.from_records(coco[key]) for key in ("images", "annotations"))
     train, test = (images[images["location"].isin(side)] for side in _split_locations(images["location"]))
     train_annotations, test_annotations = (
         annotations[annotations["image_id"].isin(side["id"])] for side in (train, test)
@@ -33,8 +33,9 @@ def prepare(job: PrepareJob) -> None:
     sample = answers.assign(Category=np.random.RandomState(0).randint(0, 676, size=len(answers)))
     pandas_tables.write(answers, job.private / "answers.csv")
     pandas_tables.write(sample, job.public / "sample_submission.csv")
-    train_content = {"annotations": train_annotations, "images": train, "categories": pd.DataFrame(coco["categories"])}
-    test_content = {"images": test, "categories": pd.DataFrame(information["categories"])}
+    categories, test_categories = (pandas_tables.from_records(source["categories"]) for source in (coco, information))
+    train_content = {"annotations": train_annotations, "images": train, "categories": categories}
+    test_content = {"images": test, "categories": test_categories}
     _write_json(train_content, coco, job.public / "iwildcam2020_train_annotations.json")
     _write_json(test_content, information, job.public / "iwildcam2020_test_information.json")
     detections = "iwildcam2020_megadetector_results.json"
@@ -62,7 +63,7 @@ def _split_locations(column: "pd.Series[str]") -> tuple[list[object], list[objec
 
 
 def _write_json(tables: dict[str, pd.DataFrame], source: Coco, path: Path) -> None:
-    """Write tables as records, and the `info` of the raw file; a field that a record lacks is NaN."""
+    """Write tables as records, and the `info` of the raw file; a field that a record lacks is NaN, a null text null."""
     content = {key: table.to_dict(orient="records") for key, table in tables.items()}
     with path.open("w") as file:
         json.dump({**content, "info": source["info"]}, file)

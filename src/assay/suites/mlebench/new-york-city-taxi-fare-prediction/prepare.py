@@ -7,7 +7,7 @@ from assay.data.splits import random_rows
 
 def prepare(job: PrepareJob) -> None:
     """Write the training rides as `labels.csv`, with a text about cloud credits next to them, as on Kaggle."""
-    rides = pandas_tables.read(job.raw / "train.csv")
+    rides = pandas_tables.scan(job.raw / "train.csv", scratch=job.private)
     train, test = pandas_tables.split(rides, random_rows(len(rides), test=9914, seed=0))
     pandas_tables.write_csv_split(
         train,

@@ -12,11 +12,11 @@ VIEWS = ["All29", "Endzone", "Sideline"]
 
 def prepare(job: PrepareJob) -> None:
     """Use a random tenth of the plays as the test set; rows keep the order of the raw tables."""
-    labels = pandas_tables.read(job.raw / "train_labels.csv")
+    labels = pandas_tables.read_inexactly(job.raw / "train_labels.csv")
     train, test = pandas_tables.split(labels, random_groups(labels["game_play"].tolist(), test=0.1, seed=0))
     sides = {side: rows["game_play"].unique() for side, rows in (("train", train), ("test", test))}
     for table in TABLES:
-        frame = pandas_tables.read(job.raw / f"train_{table}.csv")
+        frame = pandas_tables.read_inexactly(job.raw / f"train_{table}.csv")
         for side, plays in sides.items():
             _write_plays(job, f"{side}_{table}.csv", frame, plays.tolist())
     for side, plays in sides.items():

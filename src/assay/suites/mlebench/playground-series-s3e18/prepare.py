@@ -10,10 +10,10 @@ def prepare(job: PrepareJob) -> None:
 
     The columns of the sample submission are in the order of the raw table.
     """
-    molecules = pandas_tables.read(job.raw / "train.csv")
+    molecules = pandas_tables.scan(job.raw / "train.csv", scratch=job.private)
     train, test = pandas_tables.split(molecules, random_rows(len(molecules), test=0.1, seed=0))
     pandas_tables.write(train, job.public / "train.csv")
     pandas_tables.write(test, job.private / "test.csv")
     pandas_tables.write(test.drop(columns=[f"EC{number}" for number in range(1, 7)]), job.public / "test.csv")
-    asked = [name for name in test if name in ("id", "EC1", "EC2")]
+    asked = [name for name in test.columns if name in ("id", "EC1", "EC2")]
     pandas_tables.write(test[asked].assign(EC1=0.5, EC2=0.5), job.public / "sample_submission.csv")

@@ -13,7 +13,7 @@ def prepare(job: PrepareJob) -> None:
     """Split by TFRecord file, with rows in raw order; `fixed` removes the labels from the test TFRecord files."""
     records = [path for path in files.list_files(job.raw / "tfrecords", ".tfrec") if path.name.startswith("train")]
     held_out = [job.raw / "tfrecords" / name for name in TEST_RECORDS]
-    lesions = pandas_tables.read(job.raw / "train.csv")
+    lesions = pandas_tables.read_inexactly(job.raw / "train.csv")
     pandas_tables.check_columns(lesions, [*FACTS, "diagnosis", "benign_malignant", "target"], "train.csv")
     is_test = lesions["image_name"].isin(read_image_names(held_out))
     train, test = lesions[~is_test], lesions[is_test]

@@ -42,6 +42,6 @@ def _date(drive: str) -> str:
 
 
 def _read_truth(path: Path) -> pd.DataFrame:
-    frame = pandas_tables.read(path)[["UnixTimeMillis", *POSITION]]
+    frame = pandas_tables.read_inexactly(path)[["UnixTimeMillis", *POSITION]]
     frame.insert(0, "tripId", f"{path.parts[-3]}-{path.parts[-2]}")
     return frame
