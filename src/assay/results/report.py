@@ -16,6 +16,7 @@ from assay.core.values import (
     format_number,
     format_percent,
 )
+from assay.results.cost import cost_table, measure_costs
 from assay.results.estimate import (
     Summary,
     reliable_attempts,
@@ -23,7 +24,8 @@ from assay.results.estimate import (
     summarize_tasks,
 )
 from assay.results.frame import FORMAT, Frame, TrialRow, group_by
-from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind
+from assay.results.inference import ERROR_KINDS, FEWEST_TASKS, INTERVAL_METHOD, ErrorKind
+from assay.results.variance import decompose_variance, describe_variance
 
 _MAX_NAMED = 5
 ARROWS = {"higher": "↑", "lower": "↓"}
@@ -93,7 +95,9 @@ def make_report(rows: Frame, error: ErrorKind = "tasks") -> list[Table]:
         forks = [_fork_table(group)] if any(row.parent for row in group) else []
         if by_task:
             notes = describe_results(group, by_task, agents, error)
-            tables += [score_table(by_task), *forks, overall_table(agents, error, notes)]
+            costs = measure_costs(group) if any(row.cost for row in group) else []
+            paid = [cost_table(costs)] if costs else []
+            tables += [score_table(by_task), *forks, *paid, overall_table(agents, error, notes)]
         else:
             tables += forks
     return tables
@@ -223,6 +227,9 @@ def describe_results(
     yield f"Over tasks: mean of the success rates by task, ± standard error {ERROR_KINDS[error]}."
     yield "Tasks: applicable of all."
     yield from describe_attempts(agents)
+    parts = decompose_variance(counted) if len({s.task for s in by_task}) >= FEWEST_TASKS else None
+    if parts:
+        yield f"Variance: {describe_variance(parts)}"
     yield from describe_reasons(by_task)
     yield from describe_missing(agents)
     yield from warn_of_no_error(agents, error)
