@@ -53,7 +53,9 @@ def plan_command(ctx: click.Context, /, json_: bool, **options: Any) -> None:
     from assay.core.quantities import format_cost, format_duration
     from assay.core.text import plural
     from assay.lab.environments import describe_size
-    from assay.runs.forecast import expected_cost, forecast
+    from assay.lab.host.gpus import gpu_numbers
+    from assay.lab.host.memory import machine_memory
+    from assay.runs.forecast import expected_cost, find_shortfalls, forecast
 
     plan, config = make_plan(ctx)
     cores = config.cores or len(os.sched_getaffinity(0))
@@ -93,6 +95,9 @@ def plan_command(ctx: click.Context, /, json_: bool, **options: Any) -> None:
     if model_settings := _model_settings(plan):
         echo(f"Model settings: {', '.join(model_settings)}.")
         _print_dropped(plan)
+    if config.on in (None, "local"):
+        for sentence in find_shortfalls(result.lines, cores, machine_memory(), len(gpu_numbers())):
+            echo(f"This machine cannot give what is planned: {sentence}.")
     cost = "unknown (set a limit with --cost)" if result.cost is None else f"${result.cost:.2f}"
     without = f", without {plural(len(result.unready), 'task')} not ready" if result.unready else ""
     echo(f"{plural(result.trials, 'trial')}, {result.done} done{without}.")

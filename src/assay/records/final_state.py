@@ -19,6 +19,8 @@ def opened_state(event: LabOpened) -> State:
         load=event.load,
         processor=event.processor,
         gpu_model=event.gpu_model,
+        cores=event.cores,
+        memory=event.memory,
     )
 
 

@@ -21,10 +21,11 @@ from assay.core.text import plural
 from assay.grading.result import Grade
 from assay.lab.machine_load import BUSY_LOAD
 from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary, label_plans, read_trials
-from assay.records.state import Cause, Failure, Status
+from assay.records.state import Cause, Failure, State, Status
 from assay.results.sample_scores import normalize_score
 from assay.tasks import Measured, Registry, Task
 from assay.tasks.facts import read_facts
+from assay.tasks.model import Resources
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -548,9 +549,19 @@ def _make_row(
         sample_score=sample_score,
         known_leaks=known_leaks,
         ignores_noise=file.edition in task.success_as_published,
-        conditions=conditions,
+        conditions={**conditions, "hardware": _describe_hardware(file.resources, state)},
         record=trial,
     )
+
+
+def _describe_hardware(planned: Resources, state: State | None = None) -> str:
+    """Return the hardware of a trial: what was planned, and what the machine gave if that was less."""
+    cores, memory = plural(planned.cores, "core"), format_size(planned.memory)
+    if state and state.cores is not None and state.cores < planned.cores:
+        cores = f"{plural(state.cores, 'core')} ({planned.cores} planned)"
+    if state and state.memory is not None and state.memory < planned.memory:
+        memory = f"{format_size(state.memory)} ({memory} planned)"
+    return f"{cores}, {memory}, {plural(planned.gpus, 'GPU')}"
 
 
 def _describe_conditions(file: TrialFile) -> dict[str, str]:
@@ -559,12 +570,11 @@ def _describe_conditions(file: TrialFile) -> dict[str, str]:
     limits = [format_duration(budget.time), f"{budget.steps} steps"]
     limits += [f"{budget.tokens:,} tokens"] if budget.tokens else []
     limits += [f"${budget.cost:g}"] if budget.cost else []
-    hardware = (plural(resources.cores, "core"), format_size(resources.memory), plural(resources.gpus, "GPU"))
     return {
         "edition": file.edition,
         "variant": file.variant,
         "budget": ", ".join(limits),
-        "hardware": ", ".join(hardware),
+        "hardware": _describe_hardware(resources),
         "network": "none" if file.network == "models" and not file.models else file.network,
         "description": file.describe,
         "data": file.hashes.get("data", "unknown")[:_HASH],

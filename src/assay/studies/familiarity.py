@@ -33,6 +33,7 @@ from assay.results.frame import TrialRow
 from assay.results.inference import Interval, holm
 from assay.results.measures import Measure, measure_trial
 from assay.results.paired import PairedDifference, compare_arms
+from assay.runs.descriptions import read_own_description
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
 from assay.studies.trials import group_by_agent, read_study_trials
 from assay.tasks import Task
@@ -119,6 +120,11 @@ class FamiliaritySettings(StudySettings):
     posts: DirectoryPath | None = option(
         None, "Posts about the tasks that you have: DIR/TASK/*.txt, *.md or *.html.", metavar="DIR"
     )
+    descriptions: DirectoryPath | None = option(
+        None,
+        "Descriptions to use instead of the tasks' own, as for assay run; with TASK/description_obfuscated.md.",
+        metavar="DIR",
+    )
     runs: tuple[DirectoryPath, ...] = option(
         (), "A finished run to correlate with. Can be repeated.", metavar="RUN", flag="--run"
     )
@@ -135,7 +141,7 @@ def run(source: StudyInput, settings: FamiliaritySettings) -> StudyResult:
     """Compare descriptions, and correlate familiarity with the performance in runs, if there are any."""
     tasks = source.registry.select_all(source.names or ("mlebench",))
     trials = read_study_trials([RunFolder(path) for path in settings.runs]) if settings.runs else []
-    documents = collect_documents(tasks, settings.posts)
+    documents = collect_documents(tasks, settings.posts, settings.descriptions)
     with stage(f"Reading {plural(len(documents), 'text')}", len(documents)) as advance:
 
         async def measure_all() -> tuple[list[Familiarity], Usage]:
@@ -289,13 +295,20 @@ def _draw_descriptions(documents: "Sequence[Familiarity]") -> Figure:
     return figure
 
 
-def collect_documents(tasks: Sequence[Task], posts: Path | None) -> list[Document]:
-    """Return the descriptions of tasks and, from the subfolder of `posts` with a task's name, the posts about it."""
+def collect_documents(tasks: Sequence[Task], posts: Path | None, descriptions: Path | None = None) -> list[Document]:
+    """Return the descriptions of tasks and, from the subfolder of `posts` with a task's name, the posts about it.
+
+    With a folder of `descriptions`, those are used instead of the tasks' own.
+    """
     documents = []
     for task in tasks:
-        documents.append(Document(task.id, "original", "description", task.description))
-        if task.obfuscated is not None:
-            documents.append(Document(task.id, "obfuscated", "obfuscated", task.obfuscated))
+        plain, obfuscated = task.description, task.obfuscated
+        if descriptions:
+            plain = read_own_description(task, descriptions)
+            obfuscated = read_own_description(task, descriptions, "obfuscated")
+        documents.append(Document(task.id, "original", "description", plain))
+        if obfuscated is not None:
+            documents.append(Document(task.id, "obfuscated", "obfuscated", obfuscated))
         folders = [posts / task.name, posts / task.suite / task.name] if posts else []
         files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
         documents += [_read_post(task, path) for path in files if path.suffix in POST_SUFFIXES and path.is_file()]

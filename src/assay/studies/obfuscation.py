@@ -64,8 +64,10 @@ def compare_descriptions(
     agents, excluded = [], dict[str, None]()
     for agent, own in group_by_agent(trials).items():
         arms: list[dict[tuple[str, int], TrialRow]] = [{}, {}]
+        kinds = {record_of(trial).file.describe for trial in own}
+        hidden = {"obfuscated"} if "obfuscated" in kinds else {"own"}  # the original may be a text of the user's, too
         for trial in own:
-            arms[record_of(trial).file.describe != "plain"][trial.task, trial.seed] = trial
+            arms[record_of(trial).file.describe in hidden][trial.task, trial.seed] = trial
         if not all(arms):
             missing = ARMS[0] if not arms[0] else ARMS[1]
             raise UsageError(f"{agent} has no finished trial with {missing} descriptions")

@@ -98,6 +98,7 @@ class ActionAgent(Agent):
         description="identical consecutive actions that end the trial, with a warning before; 0: no limit; "
         "default: 10, or 0 under the published rules",
     )
+    notes: str = Field("", description="notes to add to the task prompt")
     add_actions: tuple[str, ...] = Field((), description="actions to offer in addition, e.g. Read File+Write File")
     remove_actions: tuple[str, ...] = Field((), description="default actions not to offer, in the same form")
     interactive: bool = Field(False, description="offer Request Help; requires a person at the terminal")
@@ -266,12 +267,12 @@ class ActionAgent(Agent):
 
     def _messages(self, state: AgentState, memory: str, complaint: str) -> list[Message]:
         bench, templates = state.context.bench, state.context.templates
+        published = state.context.published
+        task = bench.description.strip() if published else briefing(bench, check=self._describe_check(state))
         system = templates.fill(
             self.prompt,
             actions=describe_actions(state.actions) if self.protocol == "text" else "",
-            task=bench.description.strip()
-            if state.context.published
-            else briefing(bench, check=self._describe_check(state)),
+            task=f"{task}\n\n{self.notes}" if self.notes else task,
             submission=bench.task.submission.file,
             format=self._describe_format(templates),
         )
