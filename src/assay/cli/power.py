@@ -74,8 +74,10 @@ def power_command(
         return
     notes = []
     if tasks:
-        found = "finds no difference with 80% power" if own is None else f"finds {100 * own:.0f} points with 80% power"
-        notes.append(f"{plural(tasks, 'task')} × {plural(seeds, 'seed')}: {found}")
+        outcome = (
+            "finds no difference with 80% power" if own is None else f"finds {100 * own:.0f} points with 80% power"
+        )
+        notes.append(f"{plural(tasks, 'task')} × {plural(seeds, 'seed')}: {outcome}")
     notes.append(
         f"Simulated with the test over tasks like these, two-sided at 5%, for {plural(comparisons, 'comparison')}. "
         f"Variance from {origin}: tasks {pilot.variance.tasks:.3f}, trials {pilot.variance.trials:.3f}."

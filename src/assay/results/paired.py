@@ -263,8 +263,8 @@ def _compare(rows: Sequence[TrialRow], rules: _Rules) -> Comparison:
     common = {agent: outcomes.on(tasks, possible) for agent, outcomes in collected.items()}
     order = sorted(common, key=lambda agent: (-inference.mean_over_tasks(common[agent].values), agent))
     others = [agent for agent in order if agent != rules.baseline]
-    wanted = [(agent, rules.baseline) for agent in others] if rules.baseline else list(combinations(order, 2))
-    trials_of = {pair: [row for agent in pair for row in by_agent[agent]] for pair in wanted}
+    matchups = [(agent, rules.baseline) for agent in others] if rules.baseline else list(combinations(order, 2))
+    trials_of = {pair: [row for agent in pair for row in by_agent[agent]] for pair in matchups}
     refused = {
         pair: lines
         for pair, trials in trials_of.items()
@@ -272,7 +272,7 @@ def _compare(rows: Sequence[TrialRow], rules: _Rules) -> Comparison:
     }
     matches = [
         _Match(by_agent[first], by_agent[second], common[first], common[second], rules)
-        for first, second in wanted
+        for first, second in matchups
         if (first, second) not in refused
     ]
     total = len(matches) if rules.chosen_beforehand else len(order) * (len(order) - 1) // 2
