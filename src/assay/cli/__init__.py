@@ -35,6 +35,8 @@ COMMANDS = {
     "new": ("new", "Create the files of a new agent from a template."),
     "agents": ("agents", "List agents and their settings."),
     "plan": ("plan", "Show what a run would do, its maximum time and cost."),
+    "selftest": ("selftest", "Simulate whether intervals cover, tests hold and promises of power are kept."),
+    "power": ("power", "Show how many tasks and seeds find a difference between agents."),
     "run": ("run", "Run agents on tasks and grade their submissions."),
     "resume": ("run", "Resume an interrupted run or trial."),
     "clean": ("clean", "Remove trials or runs from the disk."),

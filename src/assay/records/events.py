@@ -557,6 +557,8 @@ class LabOpened(EventBase):
     answers: AnswerAccess
     gpus: tuple[int, ...] = ()
     load: float | None = Field(default=None, description="runnable processes per core of the machine")
+    processor: str | None = Field(default=None, description="model of the machine's processor")
+    gpu_model: str | None = Field(default=None, description="model of the trial's GPUs")
     cores: BoundedInt | None = Field(default=None, description="cores that the lab really has")
     memory: BoundedInt | None = Field(default=None, description="bytes of memory that the lab really has")
 

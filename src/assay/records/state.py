@@ -58,6 +58,8 @@ class State(Model):
     sealing: Sealing | None = None
     answers: AnswerAccess | None = None
     load: float | None = None
+    processor: str | None = None
+    gpu_model: str | None = None
     cores: BoundedInt | None = None
     memory: BoundedInt | None = None
 

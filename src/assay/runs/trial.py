@@ -33,7 +33,7 @@ from assay.data.store import load_prepared
 from assay.grading import grade_submission
 from assay.lab import open_lab
 from assay.lab.host.memory import machine_memory
-from assay.lab.machine_load import read_load
+from assay.lab.machine_load import read_gpu_model, read_load, read_processor
 from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder
 from assay.records.events import (
     AgentCrashed,
@@ -224,6 +224,8 @@ class Trial:
                 answers=answers,
                 gpus=self.gpus,
                 load=read_load(),
+                processor=read_processor(),
+                gpu_model=read_gpu_model() if self.gpus else None,
                 cores=min(file.resources.cores, len(os.sched_getaffinity(0))),
                 memory=min(file.resources.memory, machine_memory()),
             )

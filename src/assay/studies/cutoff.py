@@ -24,7 +24,7 @@ from assay.results import inference
 from assay.results.estimate import t_probability, t_quantile
 from assay.results.frame import TrialRow
 from assay.results.inference import Interval, Sample
-from assay.results.measures import RATES, Measure, measure_trial
+from assay.results.measures import Measure, measure_trial
 from assay.results.paired import PairedDifference, compare_arms
 from assay.studies.paired import describe_difference, draw_differences, make_difference_tables
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, format_range, option
@@ -362,14 +362,13 @@ def _study_agent(
         names = {match: (f"{match.before} / {match.after.partition('/')[2]}", 0) for match in matches}
         first = {names[match]: fmean(samples[match.before]) for match in matches}
         second = {names[match]: fmean(samples[match.after]) for match in matches}
-        difference = compare_arms(first, second, ("before", "after"), rate=False)
+        difference = compare_arms(first, second, ("before", "after"))
     return CutoffResult(agent, _side(before, measure), _side(after, measure), tuple(matches), difference)
 
 
 def _side(sample: Sample, measure: Measure) -> CutoffSide:
-    interval_of = inference.rate_interval if measure in RATES else inference.bootstrap_interval
     trials = sum(map(len, sample.values()))
-    return CutoffSide(len(sample), trials, inference.mean_over_tasks(sample), interval_of(sample))
+    return CutoffSide(len(sample), trials, inference.mean_over_tasks(sample), inference.infer_mean(sample).interval)
 
 
 def _ratio(values: Sequence[int | None]) -> float:

@@ -442,7 +442,7 @@ def compare_descriptions(documents: Iterable[Familiarity]) -> PairedDifference |
         arms[document.kind][document.task, 0] = document.mean
     if not arms["original"].keys() & arms["obfuscated"].keys():
         return None
-    return compare_arms(arms["original"], arms["obfuscated"], ("original", "obfuscated"), rate=False)
+    return compare_arms(arms["original"], arms["obfuscated"], ("original", "obfuscated"))
 
 
 def task_familiarity(documents: Iterable[Familiarity]) -> dict[str, float]:

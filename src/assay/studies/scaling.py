@@ -32,7 +32,7 @@ from assay.results import inference
 from assay.results.curves import compute_curve, compute_interval
 from assay.results.frame import RuleSet, TrialRow
 from assay.results.inference import Interval, Sample
-from assay.results.measures import RATES, Measure, measure_trial
+from assay.results.measures import Measure, measure_trial
 from assay.results.paired import PairedDifference, compare_arms
 from assay.results.progress import AXES, Axis, ProgressRow, reach, reach_oracle, read_progress
 from assay.runs.plan import Plan
@@ -443,9 +443,7 @@ def _curve_over_sweep(
             )
         )
     steps = tuple(
-        compare_arms(
-            values[more], values[less], (name_level(factor, more), name_level(factor, less)), rate=measure in RATES
-        )
+        compare_arms(values[more], values[less], (name_level(factor, more), name_level(factor, less)), measure=measure)
         for less, more in pairwise(values)
     )
     trials_kept = sum(map(len, values.values()))
@@ -473,12 +471,10 @@ def _mean_cost(costs: Sequence[float | None]) -> float | None:
 
 
 def _interval_over_tasks(values: Sample, measure: Measure) -> Interval | None:
-    """Return the interval of a mean with one value per task; where all tasks always succeed or fail, it is Wilson's."""
+    """Return the interval of a mean over tasks like these; None for a single task."""
     if len(values) < 2:
         return None
-    if measure in RATES and inference.mean_over_tasks(values) in (0, 1):
-        return inference.rate_interval(values)
-    return inference.bootstrap_interval(values)
+    return inference.infer_mean(values).interval
 
 
 def _with_gains(points: Sequence[ScalingPoint], *, times: bool = True) -> tuple[ScalingPoint, ...]:

@@ -33,7 +33,7 @@ from assay.records.events import (
     WriteRequest,
 )
 from assay.results.frame import TrialRow, group_by
-from assay.results.inference import Interval, mean_over_tasks, rate_interval, wilson_interval
+from assay.results.inference import Interval, infer_mean, mean_over_tasks, wilson_interval
 from assay.studies.submission_origin import MAX_SIZE as _MAX_SIZE
 from assay.studies.submission_origin import check_claim, check_evaluation_code, check_origin
 from assay.studies.trials import find_task
@@ -167,9 +167,9 @@ def compute_strict_rates(outcomes: Iterable[TrialRow], flagged: Collection[str])
                 trials=len(own),
                 flagged=sum(outcome.trial in flagged for outcome in own),
                 raw=mean_over_tasks(raw),
-                raw_interval=rate_interval(raw),
+                raw_interval=infer_mean(raw).interval,
                 strict=mean_over_tasks(strict),
-                strict_interval=rate_interval(strict),
+                strict_interval=infer_mean(strict).interval,
             )
         )
     return rates

@@ -74,7 +74,7 @@ class FailureGroup:
 class CompareQuery:
     """What the compare page was asked for."""
 
-    measure: Measure
+    measure: Measure | None
     baseline: str | None
     others: tuple[RunView, ...]
     ignore: tuple[str, ...]
@@ -82,9 +82,9 @@ class CompareQuery:
     @classmethod
     def read(cls, query: QueryParams, others: Sequence[RunView]) -> "CompareQuery":
         """Read it from the address; unknown values are left out."""
-        measure = query.get("measure", "success")
+        measure = query.get("measure")
         return cls(
-            measure=measure if measure in MEASURES else "success",
+            measure=measure if measure in MEASURES else None,
             baseline=query.get("baseline") or None,
             others=tuple(others),
             ignore=tuple(name for name in query.getlist("ignore") if name in CONDITIONS),

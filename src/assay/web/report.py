@@ -17,10 +17,16 @@ from assay.core.text import plural
 from assay.results import figures
 from assay.results.cost import cost_table, draw_fronts, measure_costs
 from assay.results.disclosure import Disclosure
-from assay.results.estimate import Summary, detectable_difference_in_success, summarize_agents, summarize_tasks
+from assay.results.estimate import Summary, summarize_agents, summarize_tasks
 from assay.results.frame import RuleSet, TrialRow, group_by
 from assay.results.paired import Comparison
-from assay.results.report import describe_attempts, describe_caveats, describe_success, short_task_name
+from assay.results.report import (
+    describe_attempts,
+    describe_caveats,
+    describe_missing,
+    describe_success,
+    short_task_name,
+)
 from assay.results.search_tree import SearchTree
 from assay.tasks.model import Measured
 from assay.web.tables import make_trial_table
@@ -79,6 +85,7 @@ def render_page(
     trees: Sequence[SearchTree] = (),
     disclosures: Sequence[Disclosure] = (),
     comparisons: Sequence[Comparison] = (),
+    refusal: str | None = None,
     parts: "Sequence[TrialPart]" = (),
 ) -> str:
     """Return the report as HTML.
@@ -91,6 +98,7 @@ def render_page(
         trees: The searches of agents.
         disclosures: How the trials were run, for each agent.
         comparisons: The agents compared with each other.
+        refusal: Why they are not compared, if they are not.
         parts: What happened in each trial, if the page is to include it.
     """
     template = _environment().get_template("report.html.jinja")
@@ -107,11 +115,11 @@ def render_page(
             _make_section(group, panels, palette, f"part{number}", prefixes) for number, group in enumerate(by_rules)
         ],
         counted=counted,
-        power=_format_power(by_rules),
         success=describe_success(rows),
         trees=[] if parts else trees,
         disclosures=disclosures,
         comparisons=comparisons,
+        refusal=refusal,
         trial_parts=parts,
         agents=len(palette),
         tasks=len({(row.rules, row.task) for row in counted}),
@@ -152,12 +160,6 @@ def _file_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
 
 
-def _format_power(by_rules: Sequence[Sequence[TrialRow]]) -> str:
-    """Return the detectable difference in points for each set of rules that has one."""
-    differences = map(detectable_difference_in_success, by_rules)
-    return " and ".join(f"{100 * difference:.0f}" for difference in differences if difference)
-
-
 def _make_section(
     rows: Sequence[TrialRow],
     panels: Mapping[str, Measured],
@@ -183,7 +185,7 @@ def _make_section(
         rules=rows[0].rules,
         tasks=tasks,
         agents=agents,
-        attempts=describe_attempts(agents),
+        attempts=[*describe_missing(agents), *describe_attempts(agents)],
         strips=strips,
         legend=_legend(strip.figure for strip in strips),
         improvements=figures.draw_improvements(by_task, palette),
