@@ -8,7 +8,7 @@ from assay.data.polars_tables import write
 
 from .._shared.addresses import read_passages
 
-TRAIN, TEST, CANDIDATES = 300, 900, 20
+TRAIN, TEST, CANDIDATES = 150, 400, 20
 NEARBY = 12
 """Years that the other candidates may be away: language alone tells distant times apart."""
 SEED = 20272
