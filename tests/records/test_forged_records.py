@@ -336,7 +336,7 @@ def test_an_export_shows_where_a_submission_comes_from(finished, tmp_path):
     good = export("good")
     check = {"registry": Registry([TINY]), "home": finished.home}
     assert verify_run(good, run_digest(good), **check).grade == "consistent"
-    assert len(list(good.path.rglob("snapshots/manifests/*.json"))) == 6, "two are differences to another"
+    assert len(list(good.path.rglob("snapshots/manifests/*.json"))) >= 6, "at least two are differences"
     for path in (tmp_path / "good").rglob("snapshots/manifests/*.json"):
         path.unlink()
     bare = verify_run(good, run_digest(good), **check)
