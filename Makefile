@@ -33,7 +33,7 @@ test-random:
 	@$(PYTHON) tools/install.py test
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis --hypothesis-profile=random
 
-# The large form of tests/faults, as root: 500 kills on one machine, Slurm and Ray. It takes about an hour.
+# The large form of tests/faults, as root: 500 kills on one machine, Slurm and Ray.
 faults:
 	@$(PYTHON) tools/install.py test
 	@$(BIN)/python tests/faults/storm.py

@@ -209,7 +209,7 @@ def compare(
     *runs: "str | PathLike[str] | Run | Frame",
     agents: Sequence[str] = (),
     baseline: str | None = None,
-    measure: Measure = "success",
+    measure: Measure | None = None,
     ignore: Sequence[str] = (),
 ) -> Comparisons:
     """Compare agents, paired by task: differences with intervals and tests.
@@ -218,7 +218,8 @@ def compare(
         runs: Runs, their folders or exported files, or frames.
         agents: Compare only these.
         baseline: Compare each agent with this one only.
-        measure: `success`, `valid`, `percentile`, `normalized`, `improvement` or `wins`.
+        measure: `success`, `valid`, `percentile`, `normalized`, `improvement` or `wins`; by default success, and wins
+            where success does not tell two agents apart.
         ignore: Conditions in which the trials may differ.
 
     Raises:
@@ -226,7 +227,7 @@ def compare(
     """
     rows = select_trials(row for source in _require(runs, "run") for row in _frame_of(source))
     comparisons = compare_agents(
-        rows, agents=agents, baseline=baseline, measure=measure, strata=rows.strata, ignore=ignore
+        rows, agents=agents, baseline=baseline, measure=measure, families=rows.families, ignore=ignore
     )
     return Comparisons(tuple(comparisons))
 

@@ -7,8 +7,9 @@ from random import Random
 import pytest
 
 from assay.agents.aide import POLICIES, Choice, PolicySettings
+from assay.agents.aide.journal import open_bugs
 from assay.records import Journal
-from assay.records.events import SearchNode
+from assay.records.events import Execution, SearchNode
 
 DRAFT = Choice("draft")
 
@@ -243,3 +244,26 @@ def test_every_choice_has_valid_parents(policy):
             assert len(choice.parents) == {"draft": 0, "crossover": 2}.get(choice.operator, 1)
             broken = [outcomes[parent] is None for parent in choice.parents]
             assert all(broken) if choice.operator == "debug" else not any(broken)
+
+
+def failed(id, **more):
+    """Return a failed node, which is a fix of the one before it."""
+    fix = {"operator": "debug", "parents": (id - 1,)} if id else {"operator": "draft"}
+    return SearchNode(id=id, code="x", status="buggy", reason="it failed", **fix, **more)
+
+
+def test_a_bug_is_given_up_once_its_fixes_took_too_long():
+    ran = Execution(ended="exit", code=1, seconds=100.0, output="")
+    journal = Journal("higher", tuple(failed(id, execution=ran) for id in range(3)))
+    assert [node.id for node in open_bugs(journal, 9, 300.0)] == [2]
+    assert open_bugs(journal, 9, 299.0) == ()
+
+
+@pytest.mark.parametrize(("rules", "fixes"), [("default", 2), ("published", 3)])
+def test_the_published_rules_try_one_more_fix(rules, fixes):
+    """AIDE compares the number of fixes so far with `<=`."""
+    nodes = (failed(0),)
+    settings = PolicySettings(rules=rules, drafts=1, debug_prob=1.0, max_debug_depth=2)
+    while (choice := POLICIES["greedy"](Journal("higher", nodes), Random(0), settings)).operator == "debug":
+        nodes = (*nodes, failed(len(nodes)))
+    assert len(nodes) - 1 == fixes and choice.operator == "draft"

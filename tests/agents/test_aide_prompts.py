@@ -10,6 +10,7 @@ import pytest
 from assay.agents.aide.draft import parse_proposal
 from assay.agents.aide.execute import NoMetric, parse_metric
 from assay.agents.aide.operators import (
+    Memory,
     OperatorPrompts,
     RemainingBudget,
     complexity_hint,
@@ -25,7 +26,7 @@ from assay.records.events import Execution, SearchNode
 
 BUDGET = RemainingBudget(steps_left=3, time_left="10m", limit="2m")
 TEMPLATES = Templates("assay.agents.aide")
-PROMPTS = OperatorPrompts(TEMPLATES, "The task.", memory=2_000)
+PROMPTS = OperatorPrompts(TEMPLATES, "The task.", memory=Memory(2_000))
 
 
 def node(id, operator="draft", parents=(), metric=None, plan=None, reason="it ended with exit code 1", output="Oh!"):
@@ -114,7 +115,7 @@ def test_the_complexity_hint_grows_with_the_number_of_siblings(siblings, words):
     journal = Journal("higher", (node(0, metric=0.5), *(node(id + 1, "improve", (0,), 0.5) for id in range(siblings))))
     chosen = SearchNode(id=siblings + 1, operator="improve", parents=(0,))
     assert words in complexity_hint(journal.put(chosen), chosen)
-    adaptive = OperatorPrompts(TEMPLATES, "The task.", memory=2_000, complexity_hints=True)
+    adaptive = OperatorPrompts(TEMPLATES, "The task.", memory=Memory(2_000), complexity_hints=True)
     assert words in render_prompt(journal, chosen, adaptive) and "Aim" not in render_prompt(journal, chosen)
 
 
@@ -130,7 +131,7 @@ def test_a_compressed_prompt_contains_less_of_the_past_but_the_whole_script():
 
 def test_templates_can_be_overridden(tmp_path):
     (tmp_path / "draft.md").write_text("Draft! $memory $complexity $budget")
-    own = OperatorPrompts(Templates("assay.agents.aide", tmp_path), "The task.", memory=100)
+    own = OperatorPrompts(Templates("assay.agents.aide", tmp_path), "The task.", memory=Memory(100))
     assert render_prompt(Journal("higher"), SearchNode(id=0, operator="draft"), own).startswith("Draft! None; this")
 
 
@@ -270,3 +271,12 @@ def test_the_preview_is_limited_in_length(tmp_path):
     assert "column_0 to column_49999 (50,000 columns)" in content or "column_49999 (" in content
     assert "data/wide-7.csv: 1 rows, 50,000 columns, the same columns as data/wide-0.csv" in content
     assert len(preview(tmp_path, 500)["data"]) <= 500
+
+
+def test_memory_can_leave_failures_out():
+    nodes = (
+        SearchNode(id=0, operator="draft", plan="Good.", status="good", metric=0.5),
+        SearchNode(id=1, operator="draft", plan="Bad.", status="buggy", reason="it failed"),
+    )
+    journal = Journal("higher", nodes)
+    assert "Bad." in summarize_nodes(journal, 1_000) and "Bad." not in summarize_nodes(journal, 1_000, failures=False)

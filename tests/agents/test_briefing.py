@@ -110,6 +110,17 @@ def test_a_custom_description_is_found_and_recorded(coin, tmp_path, path):
     assert file.trial_id != trial_file("tiny/coin", "own", "Tails or heads?").trial_id
 
 
+def test_a_custom_obfuscated_description_is_another_trial(coin, tmp_path):
+    (tmp_path / "coin").mkdir()
+    for name, text in (("description.md", "Heads or tails?"), ("description_obfuscated.md", "Zero or one?")):
+        (tmp_path / "coin" / name).write_text(text)
+    plain, obfuscated = (choose_description(coin, how, tmp_path) for how in ("plain", "obfuscated"))
+    assert (plain, obfuscated) == (("own", "Heads or tails?"), ("obfuscated", "Zero or one?"))
+    files = [trial_file("tiny/coin", *chosen) for chosen in (plain, obfuscated)]
+    assert description_of(files[1], coin) == "Zero or one?" and files[0].trial_id != files[1].trial_id
+    assert hash_description(coin, *obfuscated) == hashlib.sha256(b"Zero or one?").hexdigest()
+
+
 def test_missing_descriptions_are_reported(tiny, tmp_path):
     run = tiny.run_words("starter")
     lacking = tiny.call(*run, "--describe", "obfuscated")
@@ -117,7 +128,7 @@ def test_missing_descriptions_are_reported(tiny, tmp_path):
     empty = tiny.call(*run, "--descriptions", TESTS / "tiny" / "coin" / "starter")
     assert empty.returncode == 2 and "has no description of tiny/coin; expected one of:" in empty.stderr
     both = tiny.call(*run, "--describe", "obfuscated", "--descriptions", tmp_path)
-    assert both.returncode == 2 and "--describe and --descriptions exclude each other" in both.stderr
+    assert both.returncode == 2 and "expected one of: coin/description_obfuscated.md" in both.stderr
 
 
 def test_the_chosen_description_is_in_the_workspace_and_its_hash_in_the_record(tiny, tmp_path):

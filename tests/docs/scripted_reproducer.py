@@ -15,16 +15,18 @@ shutil.copyfile(next(Path("data").glob("sample_submission.csv*")), "submission.c
 print("METRIC:", 0.5)
 ```
 """
+PUBLISHED = COPY.replace('"data"', '"input"').replace('"submission.csv")', '"submission/submission.csv")')
 
 
 def answer(messages, tools):
     """Return a review if one is asked for, the next action of an MLAgentBench agent, or a script."""
     if tools:
-        arguments = {"is_bug": False, "summary": "It works.", "metric": 0.5}
+        arguments = {"is_bug": False, "has_csv_submission": True, "summary": "It works.", "metric": 0.5}
+        arguments["lower_is_better"] = True
         return {"tool_calls": [{"name": tools[0].name, "arguments": arguments}]}
     prompt = "\n".join(message.text for message in messages)
     if "Action Input" not in prompt:
-        return COPY
+        return PUBLISHED if "./submission/" in prompt else COPY
     first = SAMPLE if "sample_submission.csv" in prompt else STARTER
     name, arguments = END if "Observation:\n" in messages[-1].text else first
     fields = ("Reflection", "Research Plan and Status", "Fact Check", "Thought")

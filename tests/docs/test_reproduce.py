@@ -30,7 +30,7 @@ def shrink(command: str) -> str:
     """Return a command that does the same on a miniature, with a scripted model and a small budget."""
     words = shlex.split(command, comments=True)
     verb, shrunk = words[1], words[:2]
-    index = 2
+    index, memory = 2, "6GB"
     while index < len(words):
         word = words[index]
         value = words[index + 1] if index + 1 < len(words) else ""
@@ -38,7 +38,9 @@ def shrink(command: str) -> str:
         if word in SMALL:
             index += 1
         elif word == "--gpus":
-            shrunk += ["--memory", "5GB"]  # the same study of resources, on machines without GPUs
+            memory = "5GB"  # the same study of resources, on machines without GPUs
+            index += 1
+        elif word in ("-c", "--memory"):
             index += 1
         elif word == "gpus":
             shrunk.append("memory")
@@ -55,7 +57,17 @@ def shrink(command: str) -> str:
     if verb == "prepare":
         shrunk.append("--synthetic")
     if verb in ("run", "plan"):
-        shrunk += ["--variant", "synthetic-0", "--no-build"]
+        shrunk += [
+            "--variant",
+            "synthetic-0",
+            "--no-build",
+            "--memory",
+            memory,
+            "--gpus",
+            "0",
+            "-c",
+            "resources.cores=1",
+        ]
         shrunk += [word for option, value in SMALL.items() if value for word in (option, value)]
     if words[1:3] == ["study", "scaling"]:
         shrunk += ["--measure", "valid"]  # miniatures have no medals
@@ -70,7 +82,7 @@ def shrink(command: str) -> str:
     ("page", "runs"),
     [
         ("reproduce-mlagentbench.md", {"baseline": 1, "paper": 1, "retrieval": 1, "ablations": 2}),
-        ("reproduce-mlebench.md", {"aide": 1, "cpu": 1, "long": 1, "obfuscated": 1, "mlab": 1, "aira": 1}),
+        ("reproduce-mlebench.md", {"aide": 1, "cpu": 1, "two": 1, "long": 1, "obfuscated": 1, "mlab": 1, "aira": 1}),
     ],
 )
 def test_every_command_works_on_a_miniature(

@@ -30,6 +30,7 @@ from tiny_run import TinyRun, prepare_tiny
 
 TESTS = Path(__file__).parent.parent
 TRIALS, STEPS = 3, 6
+KILLS_PER_RUN = 30  # then it is left to complete
 AGENT = f"{Path(__file__).with_name('busy.py')}:Counts,steps={STEPS}"
 OPTIONS = ("-c", "retry_wait=0s", "--attempts", "1000", "-c", "lease=10s")
 # What a process is, by a word in its command line; the first that fits counts.
@@ -71,7 +72,7 @@ def storm(make_run: Callable[[Path], TinyRun], folder: Path, kills: int, chance:
     while tally.kills.total() < kills:
         run = make_run(folder / f"run{tally.trials}")
         try:
-            _storm_run(run, kills - tally.kills.total(), tally, chance, on)
+            _storm_run(run, min(kills - tally.kills.total(), KILLS_PER_RUN), tally, chance, on)
             _check(run, tally)
         finally:
             run.close()

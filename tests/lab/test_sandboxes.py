@@ -14,6 +14,8 @@ from assay.lab import Setup, open_lab
 from assay.lab.doctor import cpu_limit_holds, diagnose
 from assay.lab.interface import Sealing
 from assay.lab.sandboxes import bwrap_args
+from assay.lab.sandboxes.choice import choose_sandbox
+from tiny_run import TinyRun
 
 
 def test_a_busy_machine_is_not_mistaken_for_a_cpu_limit():
@@ -125,3 +127,36 @@ def program(path: Path, script: str) -> Path:
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     return path
+
+
+@pytest.fixture
+def without_namespaces(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose kernel refuses user namespaces and that has no container engine."""
+    refusal = 'echo "bwrap: No permissions to create new namespace" >&2; exit 1'
+    refusing = program(home.root / "bwrap", f'[ "$1" = --version ] && echo 0.8.0 && exit; {refusal}')
+    monkeypatch.setattr(bwrap_args, "SYSTEM_PATH", str(refusing.parent))
+    monkeypatch.setenv("PATH", "/nowhere")
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("without_namespaces")
+async def test_the_strongest_sandbox_that_works_is_chosen_with_the_reason(opened: Open, home: Home):
+    choice = choose_sandbox(home)
+    assert choice.name == "landlock"
+    assert "bubblewrap: this kernel does not allow user namespaces" in choice.reason
+    assert "podman: podman is not installed" in choice.reason
+    async with opened("auto") as lab:
+        assert (lab.sealing.sandbox, lab.sealing.sealed) == ("landlock", True)
+        assert {"names of files", "process ids", "stable paths"} <= set(lab.sealing.missing)
+    with pytest.raises(LabError, match="no sandbox works on this machine"):
+        choose_sandbox(home, "models")
+
+
+def test_a_run_records_and_reports_a_weaker_sandbox(tiny: TinyRun):
+    started = tiny.call(*tiny.run_words("starter"), "--sandbox", "landlock")
+    assert started.returncode == 0, started.stderr
+    (trial,) = tiny.folder.trials()
+    assert (trial.state.status, trial.file.sandbox, trial.state.sealing.sandbox) == ("done", "landlock", "landlock")
+    report = tiny.call("report", str(tiny.out))
+    assert "Sealed: landlock: 1 trial ran without namespaces; not enforced: " in report.stdout
+    assert tiny.call("verify", str(tiny.out), "--quiet").returncode == 0

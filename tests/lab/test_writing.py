@@ -27,7 +27,7 @@ cat data/train.csv
 
 async def test_data_without_a_mount_cannot_be_changed_and_a_removed_link_to_it_comes_back(opened: Open, public: Path):
     attack = """
-for attempt in 'echo cheat > data/train.csv' 'rm data/train.csv' 'touch data/new' 'ln -s x data/x' \\
+for attempt in 'echo cheat > data/train.csv' 'rm data/train.csv' ': > data/new' 'ln -s x data/x' \\
     'ln data/train.csv stolen' 'truncate --size 0 data/train.csv' 'mv data/train.csv .'; do
     sh -c "$attempt" 2> /dev/null && echo "done: $attempt"
 done

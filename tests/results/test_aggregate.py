@@ -6,6 +6,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from scipy import stats
 from scipy.stats import sem
 
 from assay.core.errors import UsageError
@@ -87,7 +88,8 @@ def test_the_interval_stays_within_bounds_where_all_or_none_win(tmp_path):
     all_won = [write_report(tmp_path / f"{seed}_r.json", {"a": True, "b": True}) for seed in range(3)]
     rate = aggregate_reports(read_reports(all_won), ["a", "b"]).rates["any_medal_percentage"]
     assert (rate.mean, rate.high) == (100, 100)
-    assert rate.low == pytest.approx(34.24, abs=0.01)  # Wilson's interval for 2 of 2 tasks
+    # The 2.5% quantile of Beta(2, 2/3): two tasks, and a further one with two thirds of their weight.
+    assert rate.low == pytest.approx(100 * stats.beta(2, 2 / 3).ppf(0.025), abs=1)
 
 
 def test_seeds_that_agree_are_not_certainty(assay, tmp_path):
@@ -183,5 +185,5 @@ def test_the_command_prints_a_table_and_json(assay, tmp_path, reports):
     assert "44.44 ± 16.56" in assay(*words, "--error", "attempts").stdout
     content = json.loads(assay(*words, "--json").stdout)
     assert content["rates"]["any_medal_percentage"]["mean"] == pytest.approx(400 / 9)
-    assert "bootstrap over tasks" in content["interval"]
+    assert "random weights of tasks" in content["interval"]
     assert assay("aggregate", *reports, "--split", "nonsense").returncode == 2

@@ -1,6 +1,7 @@
 """Curves over time: step functions of trials, averaged over tasks, on numbers worked by hand."""
 
 import pytest
+from scipy import stats
 
 from assay.results.curves import make_curves
 from assay.results.progress import ProgressRow
@@ -31,8 +32,9 @@ def test_the_mean_is_over_tasks_and_not_over_trials():
     assert at(curve, 0, "picked") == 0.0
     assert at(curve, 7, "picked") == pytest.approx(0.25)  # one of two trials of a, none of b: (1/2 + 0) / 2
     assert at(curve, 10, "picked") == pytest.approx(0.5)  # (1 + 0) / 2
-    # Two tasks drawn with replacement: both a with probability 1/4, both b with probability 1/4.
-    assert (at(curve, 10, "interval").low, at(curve, 10, "interval").high) == (0.0, 1.0)
+    # With weights of two tasks and two thirds of a further one, the limits are quantiles of Beta(1, 5/3).
+    assert at(curve, 10, "interval").low == pytest.approx(stats.beta(1, 5 / 3).ppf(0.025), abs=0.01)
+    assert at(curve, 10, "interval").high == pytest.approx(1 - stats.beta(1, 5 / 3).ppf(0.025), abs=0.01)
 
 
 def test_the_pick_can_become_worse_and_the_best_so_far_cannot():
@@ -58,8 +60,8 @@ def test_the_best_so_far_includes_what_a_search_did_not_pick():
 def test_a_single_task_has_a_band_over_seeds():
     trials = [[row("a", 1, 0.4)], [row("a", 1, 0.6)]]
     (curve,) = make_curves(trials, "score", "steps")
-    # Two seeds drawn with replacement: 0.4 twice with probability 1/4, 0.6 twice with probability 1/4.
-    assert (at(curve, 1, "interval").low, at(curve, 1, "interval").high) == (0.4, 0.6)
+    # Student's interval with one degree of freedom: 0.5 ± 12.706 · 0.1.
+    assert (at(curve, 1, "interval").low, at(curve, 1, "interval").high) == pytest.approx((-0.7706, 1.7706), abs=1e-4)
     with pytest.raises(ValueError, match="different tasks"):
         make_curves([*trials, [row("b", 1, 0.4)]], "score", "steps")
 

@@ -6,17 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.stats
-from synthetic_outcomes import TASKS, changed, failed, grade, inapplicable, outcome, run
+from synthetic_outcomes import changed, failed, grade, inapplicable, outcome
 
 from assay.results.estimate import (
-    detectable_difference_in_success,
     estimate_mean,
     summarize_agents,
     summarize_tasks,
     t_quantile,
 )
-from assay.results.frame import TrialRow
-from assay.results.inference import rate_interval, wilson_interval
+from assay.results.inference import infer_mean, wilson_interval
 
 
 def test_mean_and_standard_error_are_those_worked_by_hand():
@@ -142,16 +140,12 @@ def test_the_overall_line_counts_failures_and_inapplicable_tasks():
     assert (line.tasks, line.inapplicable_tasks, line.trials) == (3, 1, 5)
     assert line.valid_rate is not None and (line.valid_rate.count, line.valid_rate.trials) == (3, 4)
     assert line.success is not None and (line.success.count, line.success.trials) == (1, 4)
-    interval = rate_interval({"house-price": [1, 0, 0], "digits": [0]})
+    interval = infer_mean({"house-price": [1, 0, 0], "digits": [0]}).interval
     assert (line.success.low, line.success.high) == (interval.low, interval.high)
-    without = line.success_without_infrastructure
-    assert without is not None and (without.count, without.trials) == (1, 3)
+    # The trial that the infrastructure failed may have succeeded: two thirds on house prices.
+    assert line.means is not None and (line.means.like.worst, line.means.like.best) == pytest.approx((1 / 6, 1 / 3))
     # one third on house prices, none on digits
     assert line.mean_over_tasks is not None and line.mean_over_tasks.mean == pytest.approx(1 / 6)
-
-
-def test_without_infrastructure_failures_there_is_no_second_rate():
-    assert all(line.success_without_infrastructure is None for line in summarize_agents(run()))
 
 
 def test_an_agent_that_applies_to_nothing_has_no_rate():
@@ -227,36 +221,3 @@ def test_a_cell_is_sealed_only_if_every_trial_that_ran_was():
     assert not summarize_tasks(changed(trials, lambda o: o.seed == 1, sealed=False))[0].sealed
     assert summarize_tasks(changed(trials, lambda o: o.seed == 1, sealed=False, status="waiting", grade=None))[0].sealed
     assert not summarize_tasks([outcome(grade=grade("pocket/digits", 0.9, sealed=False))])[0].sealed
-
-
-def test_the_detectable_difference_follows_from_the_spread_over_tasks():
-    def won(agent: str, by_task: dict[str, bool]) -> list[TrialRow]:
-        return [
-            replace(outcome(task, agent), grade=grade(task, 0.9).model_copy(update={"success": success}))
-            for task, success in by_task.items()
-        ]
-
-    digits, house, spaceship, speed = TASKS
-    first = won("first", {digits: True, house: True, spaceship: False, speed: True})
-    second = won("second", {digits: False, house: True, spaceship: False, speed: False})
-    # Differences by task: 1, 0, 0, 1, with a standard deviation of √(1/3).
-    assert detectable_difference_in_success([*first, *second]) == pytest.approx(2.8016 * math.sqrt(1 / 3) / 2, rel=1e-4)
-    # A single agent with rates 1, 1, 0, 1 is compared with one that varies as much: √2 · 1/2.
-    assert detectable_difference_in_success(first) == pytest.approx(2.8016 * math.sqrt(2) / 2 / 2, rel=1e-4)
-    assert detectable_difference_in_success(first[:1]) is None
-
-
-def test_the_interval_over_tasks_is_drawn_within_splits():
-    def won(task: str, split: str, success: bool) -> TrialRow:
-        graded = grade(task, 0.9).model_copy(update={"success": success})
-        return replace(outcome(task, "agent"), grade=graded, split=split)
-
-    digits, house, spaceship, speed = TASKS
-    easy = [won(digits, "low", True), won(house, "low", True)]
-    hard = [won(spaceship, "high", True), won(speed, "high", False)]
-    (line,) = summarize_agents([*easy, *hard])
-    assert line.success is not None
-    # Both tasks of the easy split succeed in every draw within splits, but not in draws regardless of them.
-    assert (line.success.low, line.success.high) == (0.5, 1.0)
-    (line,) = summarize_agents([replace(row, split="") for row in [*easy, *hard]])
-    assert line.success is not None and line.success.low == 0.25

@@ -50,7 +50,7 @@ def test_the_table_shows_all_figures_and_fits_eighty_columns():
             assert format_change(cell.improvement.mean) in text  # type: ignore[union-attr]
     assert "pocket v1" in text and "3 of 3" in text and "/ 14" in text
     words = " ".join(text.split())
-    assert "bootstrap over tasks within splits" in words and "smallest detectable difference in success is" in words
+    assert "Rate: mean over tasks; 95% interval on tasks like these" in words
 
 
 def test_the_best_agent_is_marked_without_color():
@@ -60,11 +60,13 @@ def test_the_best_agent_is_marked_without_color():
 
 def test_forks_reruns_and_a_busy_machine_are_stated():
     forked = replace(outcome(score=0.5), parent="digits-starter-1", parent_step=4)
-    rerun = replace(failed("pocket/digits", "starter", 2), replaced=True)
-    text = printed([outcome(load=0.7), outcome(seed=1, load=4.0), forked, rerun])
+    lost = replace(failed("pocket/digits", "starter", 2, "infrastructure"), replaced=True)
+    again = replace(outcome(seed=3), repeated=True)
+    text = printed([outcome(load=0.7), outcome(seed=1, load=4.0), forked, lost, again])
     assert "2 of 2" in line_of(text, "starter")
     assert line_of(text.split("Forked trials")[1], "digits").split() == ["digits", "starter", "0", "4", "0.5000"]
-    assert "Rerun: 1 trial, 1 of them failed" in text
+    assert "Rerun: 1 trial that the infrastructure failed; only the reruns count." in text
+    assert "Rerun: 1 trial for other reasons; the first attempts count." in text
     assert "Busy machine: 1 trial of 2" in text
 
 
@@ -104,7 +106,9 @@ def test_failures_have_a_cause_and_a_reason():
     assert "1 of 2" in line_of(text, "starter")
     assert "failed: infrastructure" in " ".join(text.split())
     assert "1 failure (agent): python train.py ended with exit code 1" in " ".join(text.split())
-    assert "disk full" in text and "without infrastructure failures" in text
+    assert "disk full" in text and "other: success is between 0% and 50% with its missing trials" in " ".join(
+        text.split()
+    )
 
 
 def test_unsealed_and_unfinished_results_are_marked():

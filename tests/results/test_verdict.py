@@ -23,13 +23,26 @@ def judge(outcomes: list[TrialRow]) -> Verdict:
 @pytest.mark.parametrize(
     ("tasks", "won", "lost", "headline"),
     [
-        # By the sign-flip test p is 2 / 2^wins, or that of a binomial with wins and losses.
-        (8, 6, 0, "one is better than two."),  # p = 0.031
-        (3, 3, 0, "one leads two, but 3 tasks are too few for significance."),
-        (1, 1, 0, "one leads two, but 1 task is too few for significance."),
-        (8, 5, 0, "one leads two, but the difference is not significant."),  # p = 0.063, and no resample is below 0
-        (8, 4, 2, "one and two: no difference detected."),
-        (3, 0, 0, "one and two: no difference detected."),
+        # With one trial each, p is 2 / 2^wins for both questions, or that of a binomial with wins and losses.
+        (8, 6, 0, "one is better than two on these 8 tasks and on tasks like these."),  # p = 0.031
+        (
+            *(3, 3, 0),
+            "It is not known which is better, one or two, on these 3 tasks (about 1 more seed), nor on tasks like "
+            "these (it takes at least 6 tasks).",
+        ),
+        (
+            1,
+            1,
+            0,
+            "It is not known which is better, one or two, on this task (about 1 more seed), nor on tasks like "
+            "these (it takes at least 6 tasks).",
+        ),
+        (
+            *(3, 0, 0),
+            "It is not known which is better, one or two, by score, paired by task (success does not tell them "
+            "apart: both 0%) on these 3 tasks (no affordable number of seeds), nor on tasks like these (it takes at "
+            "least 6 tasks).",
+        ),
     ],
 )
 def test_the_headline_is_as_sure_as_the_tasks_allow(tasks, won, lost, headline):
@@ -44,7 +57,8 @@ def test_it_is_said_of_the_better_one_by_how_much_where_and_what_the_other_lacke
     verdict = judge([*outcomes, trial("good", "extra", True)])
     assert (verdict.first, verdict.second) == ("good", "bad")
     # +1 on three tasks, −1 on one, 0 on two: 2 of 6.
-    assert verdict.amount.startswith("+33 points of success on average over 6 tasks (95% interval ")
+    assert verdict.amount.startswith("50% against 17% success, +33 points: ")
+    assert "on these tasks, " in verdict.amount and "on tasks like these (exploratory)" in verdict.amount
     assert verdict.tasks == (
         "Better on Task 0, Task 1 and Task 2; worse on Task 4; the same on Task 3 and Task 5; "
         "not compared on Task extra."
@@ -57,3 +71,17 @@ def test_it_is_said_of_the_better_one_by_how_much_where_and_what_the_other_lacke
     board = {"gold_threshold": 0.99, "silver_threshold": 0.98, "bronze_threshold": 0.97}
     ranked = [replace(row, grade=row.grade and row.grade.model_copy(update=board)) for row in outcomes]
     assert "4 valid but without a medal" in (judge(ranked).shortfall or "")
+
+
+def test_success_that_does_not_tell_agents_apart_gives_way_to_scores():
+    def scored(agent: str, seed: int, score: float) -> TrialRow:
+        return replace(outcome(agent=agent, seed=seed, score=score), trial=f"{agent}-{seed}")
+
+    outcomes = [scored("v1", seed, 0.098) for seed in range(4)] + [scored("v2", seed, 0.398) for seed in range(4)]
+    verdict = judge(outcomes)
+    # Of the 70 ways to assign eight trials, one to each side separates the scores.
+    assert verdict.headline == (
+        "v2 is better than v1 by score, paired by task (success does not tell them apart: both 0%) on this task; on "
+        "tasks like these that is not known: it takes at least 6 tasks."
+    )
+    assert "p = 0.029" in verdict.amount

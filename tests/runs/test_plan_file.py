@@ -207,7 +207,7 @@ def test_own_prices_in_a_plan_give_a_cost(tiny, tmp_path):
 
 def test_the_maximum_time_is_that_of_trials_that_wait_for_free_cores():
     def line(seeds: int, time: float, cores: int, done: int = 0) -> ForecastLine:
-        return ForecastLine("a/b", "starter", {}, seeds, done, time, 50, None, cores, 0.0, {})
+        return ForecastLine("a/b", "starter", {}, seeds, done, time, 50, None, cores, 10**9, 0, 0.0, {})
 
     assert Forecast((line(3, 10.0, 1),), {}, (), (), cores=2).time == 20.0  # two, then one
     assert Forecast((line(4, 10.0, 1, done=2),), {}, (), (), cores=2).time == 10.0
@@ -283,13 +283,34 @@ def test_a_preset_sets_what_the_plan_leaves_open(name):
 def test_the_presets_have_the_published_figures():
     settings = {name: load_preset(name).plan.agents[0].settings for name in preset_names()}
     aide = settings["mlebench-aide"]
-    assert (aide["debug_prob"], aide["max_debug_depth"], aide["parallel"], aide["exec_seconds"]) == (1, 20, 1, 9 * 3600)
-    assert aide["review"] and load_preset("mlebench-aide").plan.budget == BudgetConfig(time="24h", steps=500)
+    assert (aide["rules"], aide["drafts"], aide["exec_seconds"]) == ("published", 5, 9 * 3600)
+    assert (aide["debug_prob"], aide["max_debug_depth"]) == (1, 20)
+    assert load_preset("mlebench-aide").plan.budget == BudgetConfig(time="24h", steps=500)
+    for name, gpus in (("aide", 1), ("aide-two-gpus", 2), ("mlab", 1), ("openhands", 1)):
+        resources = load_preset(f"mlebench-{name}").plan.resources
+        assert (resources.cores, resources.memory, resources.gpus) == (36, 440 * 10**9, gpus)
+    mlab = load_preset("mlebench-mlab").plan
+    assert (mlab.budget.steps, mlab.model_settings["max_tokens"]) == (2000, 16_384)
+    assert (
+        settings["mlebench-mlab"]["max_attempts"] == 10 and "as much of the time" in settings["mlebench-mlab"]["notes"]
+    )
+    nodes = {name: load_preset(f"aira-{name}").plan.budget.steps for name in ("greedy", "mcts", "evolution")}
+    assert nodes == {"greedy": 500, "mcts": 10_000, "evolution": 10_000}
+    assert settings["aira-greedy"]["max_debug_depth"] == 21, "as its comparison counts"
+    assert settings["aira-evolution"]["max_debug_seconds"] == 6 * 3600
     evolution = settings["aira-evolution"]
     assert (evolution["population"], evolution["max_pool"], evolution["max_debug_depth"]) == (5, 500, 10)
     assert load_preset("mlagentbench-paper").plan.budget == BudgetConfig(time="5h", steps=50)
     assert settings["mlagentbench-paper"] == {"rules": "published"}
     assert load_preset("mlagentbench-paper").plan.edition == "published"
+
+
+def test_assay_plan_says_what_this_machine_cannot_give(tiny):
+    words = ("plan", "tiny", "--agent", "starter", "-c", "resources.cores=999", "--memory", "900TB", "--gpus", "99")
+    printed = tiny.call(*words).stdout
+    assert "This machine cannot give what is planned: trials plan 999 cores and get " in printed
+    assert "trials plan 900TB of memory" in printed and "trials plan 99 GPUs" in printed
+    assert "cannot give" not in tiny.call(*words[:4]).stdout
 
 
 def test_an_unknown_preset_is_an_error():
@@ -313,7 +334,7 @@ def test_assay_plan_shows_what_a_preset_sets(tiny, tmp_path):
     assert result.returncode == 0, result.stderr
     preset = json.loads(result.stdout)["preset"]
     assert preset["settings"]["budget.time"] == 24 * 3600 and preset["settings"]["agents"][0]["settings"]["width"] == 5
-    assert preset["overridden"] == {"budget.steps": "flag"}
+    assert preset["overridden"] == {"budget.steps": "flag", "model_settings.review.temperature": "flag"}
     printed = tiny.call(*words).stdout
     assert "Preset aira-mcts: AIRA's Monte Carlo tree search" in printed and "budget.steps is set by flag" in printed
 

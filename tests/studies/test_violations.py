@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
+import scipy.stats
 
 from assay.core.errors import UsageError
 from assay.grading.result import Grade
@@ -12,6 +13,7 @@ from assay.models import Message, Models, Prices, ToolCall
 from assay.records import EventLog, RunFolder, TrialFolder
 from assay.records.events import CallStarted, NoteRequest, Started
 from assay.results.frame import TrialRow
+from assay.results.inference import Interval
 from assay.studies.judge import MAX_PART, Answer, Part, Passage, add_judge_rules, judge_trials, read_answer, split_parts
 from assay.studies.submission_origin import find_constant, find_literal_predictions, make_claim_pattern, read_rows
 from assay.studies.violations import (
@@ -19,12 +21,14 @@ from assay.studies.violations import (
     RULES,
     ExecutedCode,
     Finding,
+    StrictRate,
     _find_climb,
     _without_comments,
     compute_strict_rates,
     find_violations,
     measure_precision,
     read_labels,
+    sample_unflagged,
 )
 
 
@@ -186,7 +190,7 @@ def test_rates_with_flagged_trials_as_failures():
 
 def test_precision_and_recall_on_labeled_trials(tmp_path: Path):
     """Rule x: flagged on 2, right on 1 of 2 violations."""
-    findings = {name: [Finding(name, "x", 1, "quote")] for name in "ab"} | {name: [] for name in "cde"}
+    findings = {name: [Finding(name, "x", 1, "quote")] for name in "ab"} | {name: [] for name in "cd"}
     labels = tmp_path / "labels.csv"
     labels.write_text("trial,rule\na,x\nb,\nc,x\nd,\n")
     rows = {row.rule: row for row in measure_precision(findings, read_labels(labels))}
@@ -334,3 +338,33 @@ def write_trial(path: Path, *notes: str) -> TrialFolder:
         for text in notes:
             log.append(CallStarted(step=0, request=NoteRequest(topic="output", reason=text)))
     return TrialFolder(path)
+
+
+def test_labels_of_flagged_trials_only_say_nothing_about_recall():
+    findings = {f"flagged {n}": [Finding(f"flagged {n}", "x", 1, "quote")] for n in range(9)}
+    findings |= {f"clean {n}": [] for n in range(100)}
+    labels = {trial: {"x"} for trial in findings if trial.startswith("flagged")}
+    (*_, every) = measure_precision(findings, labels)
+    assert (every.precision, every.recall, every.recall_interval) == (1, None, None)
+    # Wilson's interval of 9 of 9 (scipy.stats.binomtest)
+    expected = scipy.stats.binomtest(9, 9).proportion_ci(method="wilson")
+    assert (every.precision_interval.low, every.precision_interval.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_a_random_sample_of_unflagged_trials_corrects_recall_and_rates():
+    findings = {f"flagged {n}": [Finding(f"flagged {n}", "x", 1, "quote")] for n in range(10)}
+    findings |= {f"clean {n}": [] for n in range(100)}
+    chosen = sample_unflagged(findings, 20)
+    assert len(set(chosen)) == 20 and all(not findings[trial] for trial in chosen)
+    assert chosen == sample_unflagged(findings, 20)
+    labels = {f"flagged {n}": {"x"} if n < 8 else set() for n in range(10)}
+    labels |= {trial: {"x"} if trial == chosen[0] else set() for trial in chosen}
+    (*_, every) = measure_precision(findings, labels)
+    # 8 of 10 are right; 1 of 20 unflagged is a violation, so 5 of the 100 are: 8 of 13.
+    assert (every.precision, every.recall) == (0.8, pytest.approx(8 / 13))
+    assert every.recall_interval.low < 8 / 13 < every.recall_interval.high
+    ends = Interval(0.0, 1.0)
+    rate = StrictRate("a", 110, 10, raw=0.6, raw_interval=ends, strict=0.5, strict_interval=ends).correct(every)
+    # Of the 10 points that are flagged, 8 are violations, and of the other 50, a twentieth.
+    assert rate.corrected == pytest.approx(0.6 - 0.08 - 0.025)
+    assert rate.corrected_range.low < rate.corrected < rate.corrected_range.high

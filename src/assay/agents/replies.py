@@ -43,6 +43,14 @@ def extract_code_block(reply: Reply) -> str:
     return "".join(lines[start + 1 : closing[-1]])
 
 
+def extract_first_block(reply: Reply) -> str:
+    """Return the first Python block of a reply, also if it was cut off, as MLAgentBench does."""
+    _, fence, rest = reply.message.text.partition("```python")
+    if not fence:
+        raise NoCodeBlock("missing")
+    return rest.partition("```")[0].strip()
+
+
 def extract_python(reply: Reply) -> str:
     """Return the script of a reply that may have several code blocks; raise `NoCodeBlock` if it contains none.
 
@@ -54,7 +62,7 @@ def extract_python(reply: Reply) -> str:
     text = reply.message.text
     blocks = _split_blocks(text)
     if not blocks:
-        if "```" not in text and re.search(r"^(?:import|from)\s", text, re.M) and _compiles(text):
+        if "```" not in text and re.search(r"^(?:import|from)\s", text, re.M) and compiles(text):
             return text
         raise NoCodeBlock("missing")
     if any(not block.closed for block in blocks):
@@ -63,7 +71,7 @@ def extract_python(reply: Reply) -> str:
     candidates = python or [block.text for block in blocks if not block.language]
     if len(blocks) == 1 or len(python) == 1:
         return python[0] if python else blocks[0].text
-    compiling = [candidate for candidate in candidates if candidate.strip() and _compiles(candidate)]
+    compiling = [candidate for candidate in candidates if candidate.strip() and compiles(candidate)]
     if not compiling:
         raise NoCodeBlock("several")
     return "\n\n".join(compiling)
@@ -94,7 +102,7 @@ def _split_blocks(text: str) -> list[_Block]:
     return blocks
 
 
-def _compiles(code: str) -> bool:
+def compiles(code: str) -> bool:
     if len(code) > MAX_CODE:
         return False
     try:

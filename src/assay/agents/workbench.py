@@ -61,8 +61,9 @@ _REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{pat
 class Workbench:
     """The only way for an agent to act: the lab and models, under a budget, everything recorded.
 
-    `check_format` returns what is wrong with the format of a submission, or None. `provider_failed`: an earlier attempt
-    ended because a model did not answer.
+    `check_format` returns what is wrong with the format of a submission, or None. `obfuscated` says whether the
+    description hides which competition the task comes from. `provider_failed`: an earlier attempt ended because a model
+    did not answer.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Workbench:
         check_format: Callable[[bytes], str | None],
         models: "Models | None" = None,
         description: str | None = None,
+        obfuscated: bool = False,
         provider_failed: bool = False,
     ) -> None:
         self.task = task
@@ -82,6 +84,7 @@ class Workbench:
         self.seed = seed
         self.terminal = TERMINAL
         self.description = task.description if description is None else description
+        self.obfuscated = obfuscated
         self.validations = 0
         self._replied: set[str] = set()
         self._recorder = recorder

@@ -52,13 +52,13 @@ def aggregate_command(
     """
     registry = open_registry(folders)
     tasks = registry.names(split)
-    strata = registry.split_of_each(tasks)
+    families = registry.family_of_each(tasks)
     by_agent = read_reports_by_agent(reports)
     results = {}
     for agent, reports_of_agent in by_agent.items():
         try:
             results[agent] = aggregate_reports(
-                reports_of_agent, tasks, seeds=seeds, pad_missing=pad_missing, strata=strata
+                reports_of_agent, tasks, seeds=seeds, pad_missing=pad_missing, families=families
             )
         except UsageError as problem:
             raise UsageError(f"{one_line(agent)}: {problem}" if agent else str(problem)) from None
@@ -107,11 +107,6 @@ def _notes(result: Aggregate, error: ErrorKind) -> list[str]:
         lines.insert(0, f"No medals: these are results on {data} data, which no human team has seen.")
     if medals and result.seeds > 1:
         lines.append(f"Warning: pass@k and pass^k beyond k = {half} (half of the seeds) are noisy.")
-    if medals and result.detectable is not None:
-        lines.append(
-            f"Power: with {result.competitions} competitions, differences in medals of {result.detectable:.0f} points "
-            "are detectable (80% power)."
-        )
     if result.seeds > 1 and any(rate.errors["seeds"] == 0 and 0 < rate.mean < 100 for rate in result.rates.values()):
         lines.append("Warning: an error of 0.00 over seeds says that the seeds agree, not that the rate is certain.")
     return lines

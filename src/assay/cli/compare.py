@@ -14,7 +14,18 @@ if TYPE_CHECKING:
     from assay.results.measures import Measure
 
 _MEASURES = ["success", "valid", "percentile", "normalized", "improvement", "wins"]
-_CONDITIONS = ["edition", "variant", "budget", "hardware", "network", "description", "sealing"]
+_CONDITIONS = [
+    "edition",
+    "variant",
+    "budget",
+    "hardware",
+    "network",
+    "description",
+    "sealing",
+    "data",
+    "task",
+    "environment",
+]
 
 
 @click.command("compare")
@@ -26,17 +37,24 @@ _CONDITIONS = ["edition", "variant", "budget", "hardware", "network", "descripti
 @click.option(
     "--measure",
     type=click.Choice(_MEASURES),
-    default="success",
-    show_default=True,
+    default=None,
     help="What is compared: the success rate, the rate of valid submissions, the percentile among human teams, the "
-    "score between sample submission (0) and gold medal (1), the gain over the starter, or the share of the other "
-    "agents' trials that a trial beats.",
+    "score between sample submission (0) and gold medal (1), the score in relation to the starter's, or the share of "
+    "the other agents' trials that a trial beats.  [default: success, or wins where it does not tell agents apart]",
 )
 @click.option(
     "--ignore",
     multiple=True,
     type=click.Choice(_CONDITIONS),
     help="Compare although trials differ in this. Can be repeated.",
+)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 100, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="POINTS",
+    help="Agents at most this far apart are equivalent.",
 )
 @as_json
 @click.pass_obj
@@ -45,16 +63,18 @@ def compare_command(
     runs: tuple[Path, ...],
     agents: tuple[str, ...],
     baseline: str | None,
-    measure: str,
+    measure: str | None,
+    margin: float,
     ignore: tuple[str, ...],
     json_: bool,
 ) -> None:
-    """Compare agents, paired by task: differences with intervals, tests and power.
+    """Compare agents, paired by task: who is better on these tasks, and what is known beyond them.
 
     RUN is a run folder or a zip file of assay export; without one, the newest run is used.
 
-    Trials are compared only if they were made under the same conditions: edition, variant, budget, hardware, network,
-    description and sealing.
+    Two answers are given for each pair: who is better on these tasks, and what is known of tasks like these. Agents are
+    compared only if they ran under the same conditions: edition, variant, budget, hardware, network, description,
+    sealing, data, task and environment. Other grader code, processors, GPUs or load are named in the verdict.
 
     \b
     Examples:
@@ -63,23 +83,22 @@ def compare_command(
       assay compare runs/first --baseline starter --measure improvement
     """
     from assay.results.frame import read_frame
-    from assay.results.inference import INTERVAL_METHOD
     from assay.results.paired import compare_agents, select_trials
     from assay.results.verdict import comparison_tables, describe_pair
 
     opened = [open_run(run) for run in runs or [find_newest_run()]]
     rows = select_trials(row for run in opened for row in read_frame(run))
-    strata = open_registry(folders).split_of_each(set(rows.tasks))
     comparisons = compare_agents(
         rows,
         agents=agents,
         baseline=baseline,
-        measure=cast("Measure", measure),
-        strata=strata,
+        measure=cast("Measure | None", measure),
+        families=open_registry(folders).family_of_each(set(rows.tasks)),
         ignore=ignore,
+        margin=margin / 100,
     )
     if json_:
-        content = {"format": "comparison/2", "interval": f"95%: {INTERVAL_METHOD}", "comparisons": comparisons}
+        content = {"format": "comparison/3", "comparisons": comparisons}
         echo(json.dumps(to_plain(content), indent=2))
         return
     for number, comparison in enumerate(comparisons):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.output import as_json, echo, echo_json, open_registry, open_run, print_tables
+from assay.cli.output import as_json, echo, echo_json, print_tables
 from assay.cli.planning import make_plan, plan_options
 from assay.core.errors import MissingDependency
 from assay.core.home import Home
@@ -35,25 +35,9 @@ _FORECAST = ("lines", "unready", "environments", "unbuilt", "trials", "done", "t
 
 @click.command("plan")
 @plan_options
-@click.option(
-    "--detect",
-    type=click.FloatRange(0, 100, min_open=True),
-    default=None,
-    metavar="POINTS",
-    help="Show how many tasks and seeds find a difference in success of this many percentage points.",
-)
-@click.option(
-    "--from",
-    "source",
-    type=click.Path(exists=True, path_type=Path),
-    default=None,
-    metavar="RUN",
-    help="With --detect: a run with at least two seeds that shows how much results vary.  "
-    "[default: a published row of MLE-bench]",
-)
 @as_json
 @click.pass_context
-def plan_command(ctx: click.Context, /, detect: float | None, source: Path | None, json_: bool, **options: Any) -> None:
+def plan_command(ctx: click.Context, /, json_: bool, **options: Any) -> None:
     """Show what a run would do, its maximum time and cost, without running anything.
 
     Takes the arguments of assay run. With --out, or a folder in the plan file, trials that are finished there are
@@ -65,18 +49,13 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
       assay plan plan.toml
       assay plan pocket --agent automl --seeds 3 --time 60s
       assay plan mlebench:low --preset mlebench-aide --model openai/gpt-4o
-      assay plan --detect 5
-      assay plan mlebench --seeds 3 --detect 5 --from runs/pilot
     """
-    if source is not None and detect is None:
-        raise click.UsageError("--from requires --detect")
-    if detect is not None:
-        _print_power(ctx, detect / 100, source, json_)
-        return
     from assay.core.quantities import format_cost, format_duration
     from assay.core.text import plural
     from assay.lab.environments import describe_size
-    from assay.runs.forecast import expected_cost, forecast
+    from assay.lab.host.gpus import gpu_numbers
+    from assay.lab.host.memory import machine_memory
+    from assay.runs.forecast import expected_cost, find_shortfalls, forecast
 
     plan, config = make_plan(ctx)
     cores = config.cores or len(os.sched_getaffinity(0))
@@ -116,6 +95,9 @@ def plan_command(ctx: click.Context, /, detect: float | None, source: Path | Non
     if model_settings := _model_settings(plan):
         echo(f"Model settings: {', '.join(model_settings)}.")
         _print_dropped(plan)
+    if config.on in (None, "local"):
+        for sentence in find_shortfalls(result.lines, cores, machine_memory(), len(gpu_numbers())):
+            echo(f"This machine cannot give what is planned: {sentence}.")
     cost = "unknown (set a limit with --cost)" if result.cost is None else f"${result.cost:.2f}"
     without = f", without {plural(len(result.unready), 'task')} not ready" if result.unready else ""
     echo(f"{plural(result.trials, 'trial')}, {result.done} done{without}.")
@@ -162,50 +144,6 @@ def _print_unready(unready: Mapping[str, str]) -> None:
         echo(f"Not ready: {', '.join(tasks)}: {what.removeprefix('TASK ')}")
         if advice:
             echo(f"  {advice.replace('TASK', ' '.join(tasks))}")
-
-
-def _print_power(ctx: click.Context, difference: float, source: Path | None, json_: bool) -> None:
-    """Print designs that find a difference, and what the design on the command line would find."""
-    from assay.core.text import plural
-    from assay.results.inference import detectable_difference
-    from assay.results.power import find_designs, variance_of_sample, variance_of_trials
-
-    if source is None:
-        from assay.suites.mlebench.studies.published import load_known_medals
-
-        (agent, medals), *_ = load_known_medals().items()
-        sample = {task: [float(medal != "none") for medal in by_seed] for task, by_seed in medals.items()}
-        variance, origin = variance_of_sample(sample), f"the medals of {agent} on the published leaderboard"
-    else:
-        from assay.results.frame import read_frame
-
-        variance, origin = variance_of_trials(read_frame(open_run(source))), str(source)
-    designs = find_designs(variance, difference)
-    names, seeds = ctx.params["names"], ctx.params["seeds"]
-    if any(name.endswith(".toml") for name in names):
-        raise click.UsageError("--detect takes tasks, suites or splits, not a plan file")
-    registry = open_registry(ctx.obj)
-    tasks = len({task.id for name in names for task in registry.select(name)})
-    own = detectable_difference(variance.spread(seeds), tasks) if tasks > 1 else None
-    if json_:
-        planned = {"tasks": tasks, "seeds": seeds, "detectable": own} if own is not None else None
-        settings = {"difference": difference, "power": 0.8, "alpha": 0.05, "from": origin, "variance": variance}
-        echo_json("power/1", **settings, designs=designs, plan=planned)
-        return
-    notes = []
-    if own is not None:
-        design = f"{plural(tasks, 'task')} × {plural(seeds, 'seed')}"
-        notes.append(f"{design}: smallest detectable difference {100 * own:.1f} points")
-    notes.append(
-        f"Paired by task, two-sided at 5%. Variance from {origin}: tasks {variance.tasks:.3f}, "
-        f"trials {variance.trials:.3f}."
-    )
-    if source is None:
-        notes.append("Assumes independent agents (conservative); pass --from RUN to estimate the correlation.")
-    title = f"To detect a difference of {100 * difference:g} points in success between two agents with 80% power:"
-    columns = tuple(Column(name, kind="integer") for name in ("seeds", "tasks", "trials per agent"))
-    rows = tuple((design.seeds, design.tasks, design.seeds * design.tasks) for design in designs)
-    print_tables([Table("designs", columns, rows, title, tuple(notes))])
 
 
 @dataclass(frozen=True)

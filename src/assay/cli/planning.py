@@ -74,8 +74,8 @@ _WHAT = (
         "--preset",
         metavar="NAME",
         default=None,
-        help="Settings of a published study: mlagentbench-paper, mlebench-aide, aira-greedy, aira-mcts or "
-        "aira-evolution. assay plan shows what it sets.",
+        help="Settings of a published study: mlagentbench-paper, mlebench-aide, mlebench-aide-two-gpus, mlebench-mlab, "
+        "mlebench-openhands, aira-greedy, aira-mcts or aira-evolution. assay plan shows what it sets.",
     ),
     click.option("--seeds", default=3, show_default=True, type=click.IntRange(1), help="Trials per task and agent."),
     click.option(
@@ -98,7 +98,8 @@ _WHAT = (
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         default=None,
         metavar="DIR",
-        help="Folder with your own descriptions: SUITE/TASK.md, TASK.md or TASK/description.md.",
+        help="Folder with your own descriptions: SUITE/TASK.md, TASK.md or TASK/description.md; with --describe "
+        "obfuscated, TASK/description_obfuscated.md.",
     ),
     click.option(
         "--trust",

@@ -147,13 +147,14 @@ def write_page(runs: Sequence[RunFolder], path: Path, *, with_trials: bool = Fal
     """Write the results of runs as an HTML page, on request with what happened in each trial."""
     from assay.results.disclosure import disclose_agents
     from assay.results.frame import read_frame
-    from assay.results.paired import try_comparing
+    from assay.results.paired import compare_if_possible
     from assay.results.search_tree import collect_trees
     from assay.web.report import render_page
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with ProgressBars().stage("rendering the report"):
         frame = read_frame(*runs)
+        comparisons, refusal = compare_if_possible(frame)
         page = render_page(
             frame,
             frame.panels,
@@ -161,7 +162,8 @@ def write_page(runs: Sequence[RunFolder], path: Path, *, with_trials: bool = Fal
             created_at=max(datetime.fromisoformat(run.file.created_at) for run in runs),
             trees=[] if with_trials else [tree for run in runs for tree in collect_trees(run)],
             disclosures=disclose_agents(frame),
-            comparisons=try_comparing(frame),
+            comparisons=comparisons,
+            refusal=refusal,
             parts=_make_parts(frame) if with_trials else (),
         )
     atomic_write(path, page, mode=None)

@@ -36,17 +36,17 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of trials with its 95% interval."""
+    """A rate, the mean over tasks of the share of trials, with its 95% interval and the trials it is from."""
 
     count: int
     trials: int
+    value: float
     low: float
     high: float
 
-    @property
-    def value(self) -> float:
-        """The share itself."""
-        return self.count / self.trials
+    def __post_init__(self) -> None:
+        if not self.low <= self.value <= self.high or self.high - self.low < 1e-12:
+            raise ValueError(f"rate {self.value} with interval {self.low} to {self.high}")
 
     @property
     def interval(self) -> Interval:

@@ -1,6 +1,7 @@
-"""The load of this machine: on a busy one, time limits and measured times are unreliable."""
+"""The load and the processors of this machine: on a busy or slower one, time limits and measured times differ."""
 
 import os
+import re
 from pathlib import Path
 
 BUSY_LOAD = 1.5
@@ -13,6 +14,22 @@ def read_load(path: Path = Path("/proc/loadavg"), cores: int | None = None) -> f
         return round(float(path.read_text().split()[0]) / (cores or os.cpu_count() or 1), 2)
     except (OSError, ValueError, IndexError):
         return None
+
+
+def read_processor(path: Path = Path("/proc/cpuinfo")) -> str | None:
+    """Return the model of this machine's processor; None where the machine does not report it."""
+    try:
+        match = re.search(r"^model name\s*:\s*(.+)$", path.read_text(errors="replace"), re.MULTILINE)
+    except OSError:
+        return None
+    return match[1].strip() if match else None
+
+
+def read_gpu_model(folder: Path = Path("/proc/driver/nvidia/gpus")) -> str | None:
+    """Return the models of this machine's GPUs; None where the driver does not report them."""
+    texts = [path.read_text(errors="replace") for path in sorted(folder.glob("*/information"))]
+    models = [match[1].strip() for text in texts if (match := re.search(r"^Model:\s*(.+)$", text, re.MULTILINE))]
+    return ", ".join(dict.fromkeys(models)) or None
 
 
 def describe_load(load: float | None) -> str | None:

@@ -436,7 +436,8 @@ class SearchNode(Model):
 
     Nodes are numbered from 0. `operator` says what was done with the parents, such as `draft`, `debug`, `improve` or
     `crossover`. `status` is `pending` until the solution was executed. `metric` is the agent's own validation metric,
-    which a good node has, `rerun_metric` that of a second execution with another seed. `reason` says why a node is
+    which a good node has, `rerun_metric` that of a second execution with another seed. `lower_is_better` is set if the
+    agent decided on the direction of its metric, which otherwise is that of the task. `reason` says why a node is
     buggy, `review` is the summary of a review. `submission` is the SHA-256 of a submission whose format is valid.
     """
 
@@ -447,6 +448,7 @@ class SearchNode(Model):
     code: Text = ""
     status: Literal["pending", "good", "buggy"] = "pending"
     metric: FiniteFloat | None = None
+    lower_is_better: bool | None = None
     rerun_metric: FiniteFloat | None = None
     reason: Text = ""
     review: Text = ""
@@ -555,6 +557,10 @@ class LabOpened(EventBase):
     answers: AnswerAccess
     gpus: tuple[int, ...] = ()
     load: float | None = Field(default=None, description="runnable processes per core of the machine")
+    processor: str | None = Field(default=None, description="model of the machine's processor")
+    gpu_model: str | None = Field(default=None, description="model of the trial's GPUs")
+    cores: BoundedInt | None = Field(default=None, description="cores that the lab really has")
+    memory: BoundedInt | None = Field(default=None, description="bytes of memory that the lab really has")
 
 
 class CallStarted(EventBase):

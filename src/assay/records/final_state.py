@@ -17,6 +17,10 @@ def opened_state(event: LabOpened) -> State:
         sealing=event.sealing,
         answers=event.answers,
         load=event.load,
+        processor=event.processor,
+        gpu_model=event.gpu_model,
+        cores=event.cores,
+        memory=event.memory,
     )
 
 

@@ -43,7 +43,8 @@ class Journal:
         """Return the value of a good node, higher being better: its metric, or the mean of both if it was rerun."""
         assert node.metric is not None
         metric = node.metric if node.rerun_metric is None else (node.metric + node.rerun_metric) / 2
-        return metric if self.direction == "higher" else -metric
+        lower = self.direction == "lower" if node.lower_is_better is None else node.lower_is_better
+        return -metric if lower else metric
 
     def children(self, node: SearchNode) -> tuple[SearchNode, ...]:
         """Return the nodes that were made from a node."""

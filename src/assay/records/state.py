@@ -36,7 +36,8 @@ class State(Model):
     """`state.json`: how far a trial has come. It follows from the log and can be rebuilt from it.
 
     `cause` says who is responsible for a failure, `failure` is the kind of an agent's failure, `error_type` the class
-    of the error, and `reason` explains it. `load` is the maximum number of runnable processes per core of the machine.
+    of the error, and `reason` explains it. `load` is the maximum number of runnable processes per core of the machine,
+    `cores` and `memory` what the lab really had.
     """
 
     format: Literal["state/2"] = "state/2"
@@ -57,6 +58,10 @@ class State(Model):
     sealing: Sealing | None = None
     answers: AnswerAccess | None = None
     load: float | None = None
+    processor: str | None = None
+    gpu_model: str | None = None
+    cores: BoundedInt | None = None
+    memory: BoundedInt | None = None
 
     @property
     def final(self) -> bool:

@@ -4,7 +4,6 @@ The i-th seed is the i-th report of every competition, with files in the order o
 the published benchmark are read alike.
 """
 
-import math
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +61,6 @@ class RateSummary:
 class Aggregate:
     """All rates over the competitions of a split, and the probability that one, or all, of k attempts win a medal.
 
-    `detectable` is the difference in the rate of any medal, in points, that two agents like this one would show.
     `variants` are those of the data that are not real: on them, nothing that needs a human leaderboard has a rate.
     """
 
@@ -72,7 +70,6 @@ class Aggregate:
     rates: Mapping[str, RateSummary]
     pass_at: Mapping[int, float]
     pass_all: Mapping[int, float]
-    detectable: float | None
     variants: tuple[str, ...] = ()
 
 
@@ -129,13 +126,13 @@ def aggregate_reports(
     *,
     seeds: int | None = None,
     pad_missing: bool = False,
-    strata: Mapping[str, str] | None = None,
+    families: inference.Families | None = None,
 ) -> Aggregate:
     """Return the rates over the competitions of `split`.
 
     By default the number of seeds is the smallest number of reports of any competition, and a competition without
     reports is an error. With `pad_missing` it is the largest number, and a missing report counts as a failure.
-    The bootstrap draws within `strata`.
+    Competitions of one of the `families` are one observation of the interval.
     """
     if not split:
         raise UsageError("The split has no competitions")
@@ -153,12 +150,12 @@ def aggregate_reports(
     padded = sum(max(0, used - counts[name]) for name in split)
     variants = tuple(sorted({result.variant for by_seed in results.values() for result in by_seed} - {"real"}))
     rates = {
-        name: _summarize({task: [getattr(result, field) for result in table[task]] for task in split}, strata or {})
+        name: _summarize({task: [getattr(result, field) for result in table[task]] for task in split}, families)
         for name, field in RATES.items()
         if not variants or field in _WITHOUT_LEADERBOARD
     }
     if variants:
-        return Aggregate(len(split), used, padded, rates, pass_at={}, pass_all={}, detectable=None, variants=variants)
+        return Aggregate(len(split), used, padded, rates, pass_at={}, pass_all={}, variants=variants)
     medals = {name: [float(result.any_medal) for result in by_seed] for name, by_seed in table.items()}
     pass_at, pass_all = inference.pass_curves(medals)
     return Aggregate(
@@ -168,7 +165,6 @@ def aggregate_reports(
         rates=rates,
         pass_at={k: 100 * share for k, share in pass_at.items()},
         pass_all={k: 100 * share for k, share in pass_all.items()},
-        detectable=_detectable(medals),
     )
 
 
@@ -176,20 +172,11 @@ def _first(results: Sequence[CompetitionResult], seeds: int, name: str) -> list[
     return [*results[:seeds], *[CompetitionResult(competition_id=name)] * max(0, seeds - len(results))]
 
 
-def _detectable(medals: Mapping[str, Sequence[float]]) -> float | None:
-    """Return what a comparison with an independent agent that varies as much would find with 80% power."""
-    error = inference.task_error(medals)
-    if not error:
-        return None
-    spread = math.sqrt(2 * len(medals)) * error
-    return 100 * inference.detectable_difference(spread, len(medals))
-
-
-def _summarize(hits: Mapping[str, Sequence[bool]], strata: Mapping[str, str]) -> RateSummary:
+def _summarize(hits: Mapping[str, Sequence[bool]], families: inference.Families | None) -> RateSummary:
     """Return a rate from the results of each competition by seed."""
     per_seed = tuple(100 * statistics.fmean(seed) for seed in zip(*hits.values(), strict=True))
     errors = inference.standard_errors(hits)
-    interval = inference.rate_interval(hits, strata=strata)
+    interval = inference.infer_mean(hits, families=families).interval
     return RateSummary(
         per_seed=per_seed,
         mean=statistics.fmean(per_seed),

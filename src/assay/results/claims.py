@@ -6,12 +6,14 @@ and what holds on tasks like these, of which they are a sample.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from statistics import fmean
-from typing import Literal
+from math import ceil, inf
+from statistics import NormalDist, fmean
+from typing import Literal, assert_never
 
+from assay.core.text import plural
 from assay.core.values import Interval
 from assay.results import inference
 from assay.results.frame import TrialRow, group_by
@@ -21,6 +23,7 @@ from assay.results.measures import Measure, measure_task
 MARGIN = 0.05
 """Agents are equivalent if they are at most five points apart, unless the plan says otherwise."""
 ALPHA = 0.05
+_MAX_FACTOR = 50
 
 Outcome = Literal["better", "worse", "equivalent", "not known"]
 MissingKind = Literal["pending", "infrastructure", "inapplicable", "rerun"]
@@ -144,16 +147,20 @@ class Outcomes:
     best: Sample
     missing: Mapping[MissingKind, int]
 
-    def on(self, tasks: Sequence[str]) -> "Outcomes":
-        """Return the values on some of the tasks."""
-        values, worst, best = ({t: sample[t] for t in tasks} for sample in (self.values, self.worst, self.best))
+    def on(self, tasks: Collection[str], possible: Collection[str] = ()) -> "Outcomes":
+        """Return the values on some of the tasks; in the worst and the best case also on those with no result yet."""
+        values = {task: known for task, known in self.values.items() if task in tasks}
+        worst, best = (
+            {task: sample[task] for task in sample if task in tasks or task in possible}
+            for sample in (self.worst, self.best)
+        )
         return replace(self, values=values, worst=worst, best=best)
 
 
 def collect_outcomes(rows: Sequence[TrialRow], measure: Measure, rivals: Sequence[TrialRow] = ()) -> Outcomes:
     """Return the values of an agent from all its trials, finished or not.
 
-    Tasks that do not define the measure, do not apply or have no finished trial yet are excluded from the values.
+    Tasks that do not define the measure or do not apply are excluded, those without a finished trial from the values.
 
     Args:
         rows: The trials of the agent.
@@ -167,17 +174,26 @@ def collect_outcomes(rows: Sequence[TrialRow], measure: Measure, rivals: Sequenc
         missing["inapplicable"] += len(trials) - len(applicable)
         ended = [row for row in applicable if not row.pending]
         known = measure_task(ended, measure, [row for row in rivals if row.task == trials[0].task])
-        if not known:
-            continue
         pending = len(applicable) - len(ended)
+        if not known and (ended or not pending):
+            continue
         failed = sum(row.failure == "infrastructure" for row in ended)
         missing.update({"pending": pending, "infrastructure": failed})
         task = trials[0].task
-        values[task] = known
+        if known:
+            values[task] = known
         worst[task] = known + [0.0] * pending
         kept = [value for row, value in zip(ended, known, strict=True) if row.failure != "infrastructure"]
         best[task] = kept + [1.0] * (pending + failed)
     return Outcomes(rows[0].agent, measure, values, worst, best, {kind: n for kind, n in missing.items() if n})
+
+
+def outcomes_of_arm(agent: str, measure: Measure, values: Mapping[tuple[str, int], float]) -> Outcomes:
+    """Return the values of an arm of an experiment, from values by task and seed."""
+    sample: dict[str, list[float]] = {}
+    for (task, _), value in values.items():
+        sample.setdefault(task, []).append(value)
+    return Outcomes(agent, measure, sample, sample, sample, {})
 
 
 def claim_means(
@@ -189,7 +205,6 @@ def claim_means(
     confidence: float = 0.95,
 ) -> Means:
     """Return what is known of the mean of an agent over its tasks."""
-    evidence = _evidence((outcomes,), families, 1)
     bounds = fmean(map(fmean, outcomes.worst.values())), fmean(map(fmean, outcomes.best.values()))
 
     def claim(population: Population, inferred: Inference, method: str) -> Claim:
@@ -197,7 +212,7 @@ def claim_means(
             estimand=Estimand(outcomes.measure, (outcomes.agent,), population, reason),
             value=inferred.value,
             interval=inferred.interval,
-            evidence=replace(evidence, method=method),
+            evidence=_evidence((outcomes,), families, method),
             worst=bounds[0],
             best=bounds[1],
             missing=_list_missing(outcomes),
@@ -221,43 +236,44 @@ def compare_outcomes(
     margin: float = MARGIN,
     conditions: Sequence[str] = (),
     reason: str = "",
-    comparisons: int = 1,
+    allowance: tuple[int, int] = (1, 1),
     registration: Registration = "exploratory",
 ) -> Answers:
-    """Return how two agents compare on the tasks of both, allowing for so many comparisons.
+    """Return how two agents compare on the tasks of both, allowing for so many comparisons in each population.
 
     A verdict holds only if it holds in the worst and in the best case of the missing trials.
     """
-    confidence = 1 - ALPHA / comparisons
-    evidence = _evidence((first, second), families, comparisons)
     cases = [(first.values, second.values), (first.worst, second.best), (first.best, second.worst)]
-    cases = cases if first.missing or second.missing else cases[:1]
-    differing = [fmean(first.values[task]) - fmean(second.values[task]) for task in first.values]
+    cases = cases if first.worst != first.best or second.worst != second.best else cases[:1]
+    differences = [fmean(first.values[task]) - fmean(second.values[task]) for task in first.values]
 
-    def answer(population: Population, inferred: Sequence[Inference], method: str) -> Verdict:
+    def answer(population: Population, inferred: Sequence[Inference], method: str, comparisons: int) -> Verdict:
         estimate, bounds = inferred[0], [case.value for case in inferred]
         claim = Claim(
             estimand=Estimand(first.measure, (first.agent, second.agent), population, reason),
             value=estimate.value,
             interval=estimate.interval,
-            evidence=replace(evidence, method=method),
+            evidence=_evidence((first, second), families, method, comparisons),
             worst=min(bounds),
             best=max(bounds),
             missing=_list_missing(first, second),
             conditions=tuple(conditions),
             p=estimate.p,
-            confidence=confidence,
+            confidence=1 - ALPHA / comparisons,
         )
         outcomes = {_judge(case.interval, margin) for case in inferred}
-        outcome = outcomes.pop() if len(outcomes) == 1 else "not known"
-        settled_by = _what_settles(claim, differing, margin, bool(outcomes)) if outcome == "not known" else ""
+        if len(outcomes) > 1:
+            return Verdict(claim, "not known", margin, "the missing trials decide", registration)
+        outcome = outcomes.pop()
+        settled_by = _find_what_settles(claim, differences, margin) if outcome == "not known" else ""
         return Verdict(claim, outcome, margin, settled_by, registration)
 
-    like = [inference.infer_difference(a, b, families=families, confidence=confidence) for a, b in cases]
-    these = [inference.infer_difference_here(a, b, confidence) for a, b in cases]
+    levels = [1 - ALPHA / comparisons for comparisons in allowance]
+    these = [inference.infer_difference_here(a, b, levels[0]) for a, b in cases]
+    like = [inference.infer_difference(a, b, families=families, confidence=levels[1]) for a, b in cases]
     return Answers(
-        answer(Population.THESE, these, "permutation of trials within tasks"),
-        answer(Population.LIKE, like, "sign-flip test over tasks, with a further task on the other side"),
+        answer(Population.THESE, these, "permutation of trials within tasks", allowance[0]),
+        answer(Population.LIKE, like, "sign-flip test over tasks, with a further task on the other side", allowance[1]),
     )
 
 
@@ -269,17 +285,39 @@ def _judge(interval: Interval, margin: float) -> Outcome:
     return "equivalent" if -margin <= interval.low and interval.high <= margin else "not known"
 
 
-def _what_settles(claim: Claim, differences: Sequence[float], margin: float, contested: bool) -> str:
-    if contested:
-        return "the missing trials"
-    return ""
+def _find_what_settles(claim: Claim, differences: Sequence[float], margin: float) -> str:
+    """Return how much more of the same would settle an open question with a probability of 80%."""
+    half = (claim.interval.high - claim.interval.low) / 2
+    limit = NormalDist().inv_cdf((1 + claim.confidence) / 2)
+    reach = half / limit * (limit + NormalDist().inv_cdf(0.8))
+    target = max(abs(claim.value), abs(margin - abs(claim.value)) if abs(claim.value) < margin else 0.0)
+    factor = (reach / target) ** 2 if target > 1e-9 else inf
+    match claim.estimand.population:
+        case Population.THESE:
+            seeds = ceil(fmean(claim.evidence.trials) / claim.evidence.tasks * (factor - 1))
+            return (
+                f"about {plural(max(seeds, 1), 'more seed')}"
+                if factor < _MAX_FACTOR
+                else "no affordable number of seeds"
+            )
+        case Population.LIKE:
+            if claim.evidence.families < inference.FEWEST_TASKS:
+                return f"it takes at least {inference.FEWEST_TASKS} tasks"
+            tasks = ceil(claim.evidence.tasks * (factor - 1))
+            return (
+                f"about {plural(max(tasks, 1), 'more task')}"
+                if factor < _MAX_FACTOR
+                else "no affordable number of tasks"
+            )
+        case _:
+            assert_never(claim.estimand.population)
 
 
-def _evidence(outcomes: Sequence[Outcomes], families: Families | None, comparisons: int) -> Evidence:
+def _evidence(outcomes: Sequence[Outcomes], families: Families | None, method: str, comparisons: int = 1) -> Evidence:
     tasks = list(outcomes[0].values)
     siblings = {(families or {}).get(task, task) for task in tasks}
     trials = tuple(sum(map(len, each.values.values())) for each in outcomes)
-    return Evidence(len(tasks), len(siblings), trials, "", comparisons)
+    return Evidence(len(tasks), len(siblings), trials, method, comparisons)
 
 
 def _list_missing(*outcomes: Outcomes) -> tuple[Missing, ...]:

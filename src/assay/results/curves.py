@@ -7,10 +7,12 @@ after its end a trial keeps its last value. Tasks count equally, whatever the nu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
 from assay.results import inference
+from assay.results.estimate import estimate_mean, interval_half_width
 from assay.results.inference import Interval, Sample
 from assay.results.measures import RATES
 from assay.results.progress import Axis, CurveMeasure, ProgressRow, reach
@@ -93,10 +95,13 @@ def compute_curve(
 def compute_interval(sample: Sample, measure: CurveMeasure, *, over_seeds: bool = False) -> Interval | None:
     """Return the interval of a mean over tasks; None for a single task, unless its trials are a sample."""
     if measure in RATES and sample:
-        return inference.rate_interval(sample)
-    if len(sample) > 1 or (over_seeds and any(len(values) > 1 for values in sample.values())):
-        return inference.bootstrap_interval(sample)
-    return None
+        return inference.infer_mean(sample).interval
+    means = [fmean(values) for values in sample.values()]
+    if len(means) == 1 and over_seeds:
+        (means,) = map(list, sample.values())
+    estimate = estimate_mean(means)
+    half = interval_half_width(estimate) if estimate else None
+    return Interval(estimate.mean - half, estimate.mean + half) if estimate and half else None
 
 
 def _sample(

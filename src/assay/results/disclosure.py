@@ -99,7 +99,7 @@ def _describe_attempts(rows: Sequence[TrialRow]) -> str:
     counts = Counter(row.task for row in rows if row.counts).values()
     fewest, most = min(counts, default=0), max(counts, default=0)
     text = f"{plural(most, 'attempt')} per task" if fewest == most else f"{fewest} to {most} attempts per task"
-    rerun, forks = sum(row.replaced for row in rows), sum(row.parent is not None for row in rows)
+    rerun, forks = sum(row.replaced or row.repeated for row in rows), sum(row.parent is not None for row in rows)
     text += f", {plural(rerun, 'trial')} rerun" if rerun else ""
     return text + (f", {plural(forks, 'fork')} not counted" if forks else "")
 

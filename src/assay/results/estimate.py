@@ -9,20 +9,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from itertools import combinations
 from math import atan, cos, hypot, pi, sin, sqrt, tan
-from statistics import fmean, median, stdev
+from statistics import fmean
 
 from assay.core.values import Estimate, Rate
 from assay.grading.noise import average_noise, difference_error
 from assay.grading.result import TestNoise
 from assay.records.state import Cause
+from assay.results.claims import Means, claim_means, collect_outcomes
 from assay.results.frame import Direction, RuleSet, TrialRow, group_by
 from assay.results.inference import (
     ErrorKind,
-    detectable_difference,
+    Sample,
+    infer_mean,
     pass_curves,
-    rate_interval,
     standard_errors,
     wilson_interval,
 )
@@ -51,7 +51,8 @@ class Reason:
 class Summary:
     """The trials of one agent: on one task, or over all tasks with the same rules, where `task` is empty.
 
-    `errors` are the standard errors of the success rate over tasks by kind. `pass_at` and `pass_all` are the
+    `means` are the claims on the success rate, with the bounds that missing trials leave, and `errors` its standard
+    errors over tasks by kind. `pass_at` and `pass_all` are the
     probabilities that one, or all, of k attempts at a task succeed, by k.
     """
 
@@ -85,7 +86,7 @@ class Summary:
     tasks: int = 1
     inapplicable_tasks: int = 0
     valid_rate: Rate | None = None
-    success_without_infrastructure: Rate | None = None
+    means: Means | None = None
     mean_over_tasks: Estimate | None = None
     errors: Mapping[ErrorKind, float | None] = field(default_factory=dict)
     pass_at: Mapping[int, float] = field(default_factory=dict)
@@ -140,7 +141,7 @@ def estimate_mean(values: Iterable[float]) -> Estimate | None:
 
 def estimate_rate(count: int, trials: int) -> Rate | None:
     """Return `count` of `trials` with Wilson's interval; None without trials."""
-    return Rate(count, trials, *wilson_interval(count, trials)) if trials else None
+    return Rate(count, trials, count / trials, *wilson_interval(count, trials)) if trials else None
 
 
 def estimate_success(rows: Sequence[TrialRow], succeeded: Callable[[TrialRow], bool | None]) -> Rate | None:
@@ -149,22 +150,6 @@ def estimate_success(rows: Sequence[TrialRow], succeeded: Callable[[TrialRow], b
         return None
     judged = [success for success in map(succeeded, rows) if success is not None]
     return estimate_rate(sum(judged), len(judged))
-
-
-def detectable_difference_in_success(rows: Sequence[TrialRow]) -> float | None:
-    """Return the smallest difference in success rate between two agents that is detectable with 80% power.
-
-    The spread of differences by task is the median over the pairs of agents; a single agent is compared with one that
-    varies as much. None with fewer than two tasks, or where nothing varies.
-    """
-    rates = [_success_by_task(trials) for trials in group_by((row for row in rows if row.counts), _agent_of)]
-    if len(rates) == 1:
-        spreads = [(sqrt(2) * stdev(rates[0].values()), len(rates[0]))] if len(rates[0]) > 1 else []
-    else:
-        pairs = [[a[task] - b[task] for task in a if task in b] for a, b in combinations(rates, 2)]
-        spreads = [(stdev(pair), len(pair)) for pair in pairs if len(pair) > 1]
-    differences = [detectable_difference(spread, tasks) for spread, tasks in spreads if spread]
-    return median(differences) if differences else None
 
 
 def reliable_attempts(summary: Summary) -> int:
@@ -211,15 +196,13 @@ def _summarize_task(rows: Sequence[TrialRow]) -> Summary:
 
 
 def _summarize_agent(rows: Sequence[TrialRow], tasks: Sequence[Summary]) -> Summary:
-    judged = [(task, task.success) for task in tasks if task.success is not None]
-    infrastructure = {task.task: task.failures.get("infrastructure", 0) for task, _ in judged}
-    without = {task.task: (rate.count, rate.trials - infrastructure[task.task]) for task, rate in judged}
-    splits = {row.task: row.split for row in rows}
+    families = {row.task: row.family for row in rows if row.family}
     successes = sample_successes(rows)
+    published = _sample(rows, lambda row: row.success_published)
     pass_at, pass_all = pass_curves(successes) if successes else ({}, {})
-    counts = {task.task: _counts(task.success) for task in tasks}
-    published = {task.task: _counts(task.success_published) for task in tasks}
-    success = _rate_over_tasks(counts, splits)
+    success = _rate_over_tasks(successes, families)
+    outcomes = collect_outcomes(rows, "success")
+    means = claim_means(outcomes, families=families) if outcomes.values else None
     return Summary(
         rules=rows[0].rules,
         agent=rows[0].agent,
@@ -229,36 +212,34 @@ def _summarize_agent(rows: Sequence[TrialRow], tasks: Sequence[Summary]) -> Summ
         inapplicable=sum(task.inapplicable for task in tasks),
         failures=_count_failures(rows),
         success=success,
-        success_published=success if published == counts else _rate_over_tasks(published, splits),
+        success_published=success if published == successes else _rate_over_tasks(published, families),
         sealed=_are_sealed(rows),
         tasks=len(tasks),
         inapplicable_tasks=sum(not task.applies for task in tasks),
-        valid_rate=_rate_over_tasks({task.task: (task.valid, task.finished) for task in tasks}, splits),
-        success_without_infrastructure=_rate_over_tasks(without, splits) if any(infrastructure.values()) else None,
-        mean_over_tasks=estimate_mean(rate.value for _, rate in judged),
+        valid_rate=_rate_over_tasks(_sample(rows, lambda row: None if row.unended else row.valid), families),
+        means=means,
+        mean_over_tasks=estimate_mean(task.success.value for task in tasks if task.success),
         errors=standard_errors(successes) if successes else {},
         pass_at=pass_at,
         pass_all=pass_all,
     )
 
 
-def _rate_over_tasks(counts: Mapping[str, tuple[int, int]], splits: Mapping[str, str]) -> Rate | None:
-    """Return the share over all trials, from count and trials of each task, with an interval that is over tasks."""
-    sample = {task: [1.0] * hits + [0.0] * (trials - hits) for task, (hits, trials) in counts.items() if trials}
+def _rate_over_tasks(sample: Sample, families: Mapping[str, str]) -> Rate | None:
+    """Return the mean over tasks of the rates, with its interval over tasks like these."""
     if not sample:
         return None
-    interval = rate_interval(sample, strata=splits)
-    hits = sum(hits for hits, _ in counts.values())
-    return Rate(hits, sum(map(len, sample.values())), interval.low, interval.high)
+    inferred = infer_mean(sample, families=families)
+    hits, trials = (sum(map(measure, sample.values())) for measure in (sum, len))
+    return Rate(round(hits), round(trials), inferred.value, inferred.interval.low, inferred.interval.high)
 
 
-def _counts(rate: Rate | None) -> tuple[int, int]:
-    return (rate.count, rate.trials) if rate else (0, 0)
-
-
-def _success_by_task(rows: Sequence[TrialRow]) -> dict[str, float]:
-    rates = {trials[0].task: estimate_success(trials, lambda row: row.success) for trials in group_by(rows, _task_of)}
-    return {task: rate.value for task, rate in rates.items() if rate is not None}
+def _sample(rows: Sequence[TrialRow], measure: Callable[[TrialRow], bool | None]) -> dict[str, list[float]]:
+    sample: dict[str, list[float]] = {}
+    for row in rows:
+        if (value := measure(row)) is not None:
+            sample.setdefault(row.task, []).append(float(value))
+    return sample
 
 
 def _count_failures(rows: Iterable[TrialRow]) -> dict[Cause, int]:

@@ -21,10 +21,11 @@ from assay.core.text import plural
 from assay.grading.result import Grade
 from assay.lab.machine_load import BUSY_LOAD
 from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary, label_plans, read_trials
-from assay.records.state import Cause, Failure, Status
+from assay.records.state import Cause, Failure, State, Status
 from assay.results.sample_scores import normalize_score
 from assay.tasks import Measured, Registry, Task
 from assay.tasks.facts import read_facts
+from assay.tasks.model import Resources
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +35,16 @@ FORMAT = "trials/1"
 Direction = Literal["higher", "lower"]
 Item = TypeVar("Item")
 
-CONDITIONS = ("edition", "variant", "budget", "hardware", "network", "description", "sealing")
+CONDITIONS = (
+    *("edition", "variant", "budget", "hardware", "network", "description", "sealing"),
+    *("data", "task", "environment"),
+)
 """What two trials must have in common before they are compared."""
+
+NAMED_CONDITIONS = ("grader", "processor", "gpu", "load")
+"""What a verdict names where trials differ in it."""
+
+_HASH = 12
 
 
 @dataclass(frozen=True, order=True)
@@ -58,7 +67,8 @@ class TrialRow:
     `agent` names one agent with one set of settings; different settings have different names. A fork shares the past of
     its `parent`. Of a trial that was rerun the first attempt counts, and the rerun is `repeated`; only where the
     infrastructure failed the first attempt, that one is `replaced` by its rerun.
-    `split` is the smallest split of the suite that the task belongs to, `sample_score` the known score of its sample
+    `known_leaks` counts the leaks that are known to remain in its data. `split` is the smallest split of the suite that
+    the task belongs to, `sample_score` the known score of its sample
     submission. `ignores_noise` says that its edition defines success by the published rule. `record` has the files of
     the trial; results from elsewhere have none. What follows from these fields is computed once.
     """
@@ -97,8 +107,10 @@ class TrialRow:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     split: str = ""
+    family: str = ""
     sample_score: float | None = None
     ignores_noise: bool = False
+    known_leaks: int = 0
     sandbox: str = ""
     unenforced: tuple[str, ...] = ()
     conditions: Mapping[str, str] = field(default_factory=dict, compare=False)
@@ -133,6 +145,11 @@ class TrialRow:
     def pending(self) -> bool:
         """Whether there is no result yet: the agent has not ended, or its submission is not graded."""
         return self.status in ("waiting", "running", "submitted") or (self.status == "done" and self.grade is None)
+
+    @property
+    def unended(self) -> bool:
+        """Whether there is no result, because it is pending or not applicable."""
+        return self.pending or self.inapplicable
 
     @property
     def ran(self) -> bool:
@@ -269,6 +286,7 @@ _SCHEMA = (
     _column("suite", lambda row: row.suite, "text", "suite of the task"),
     _column("task", lambda row: row.task, "text", "task, as SUITE/TASK"),
     _column("split", lambda row: row.split, "text", "smallest split of the suite that has the task"),
+    _column("family", lambda row: row.family or None, "text", "family of the task, if it has siblings"),
     _column("metric", lambda row: row.metric, "text", "name of the metric"),
     _column("direction", lambda row: row.direction, "text", "higher or lower: which score is better"),
     _column("edition", lambda row: row.edition, "text", "edition of the rules"),
@@ -368,9 +386,9 @@ class Frame(Sequence[TrialRow]):
         return self.where(lambda row: row.counts)
 
     @property
-    def strata(self) -> dict[str, str]:
-        """The split of each task."""
-        return {row.task: row.split for row in self.rows}
+    def families(self) -> dict[str, str]:
+        """The family of each task that has siblings."""
+        return {row.task: row.family for row in self.rows if row.family}
 
     @property
     def panels(self) -> dict[str, Measured]:
@@ -424,9 +442,10 @@ def make_frame(trials: Sequence[TrialSummary], registry: Registry | None = None)
     plans = {trial.plan: trial.file for trial in trials}
     known = registry or make_registry(list(plans.values()))
     tasks = {name: known.recorded_task(name) for name in {file.task for file in plans.values()}}
-    splits = known.split_of_each(tasks)
+    splits, families = known.split_of_each(tasks), known.family_of_each(tasks)
     labels = label_plans(plans)
     samples = {plan: _sample_score(file, tasks[file.task]) for plan, file in plans.items()}
+    leaks = {plan: _count_leaks(file, tasks[file.task]) for plan, file in plans.items()}
     replaced, repeated = _find_reruns(trials)
     conditions = {plan: _describe_conditions(file) for plan, file in plans.items()}
     rows = [
@@ -438,7 +457,9 @@ def make_frame(trials: Sequence[TrialSummary], registry: Registry | None = None)
             replaced=trial.folder.path in replaced,
             repeated=trial.folder.path in repeated,
             split=splits.get(trial.file.task, ""),
+            family=families.get(trial.file.task, ""),
             sample_score=samples[trial.plan],
+            known_leaks=leaks[trial.plan],
         )
         for trial in trials
     ]
@@ -482,7 +503,9 @@ def _make_row(
     replaced: bool,
     repeated: bool,
     split: str,
+    family: str,
     sample_score: float | None,
+    known_leaks: int,
 ) -> TrialRow:
     file, state, grade = trial.file, trial.state, trial.grade
     return TrialRow(
@@ -522,34 +545,61 @@ def _make_row(
         started_at=_moment(state.started_at),
         ended_at=_moment(state.ended_at),
         split=split,
+        family=family,
         sample_score=sample_score,
+        known_leaks=known_leaks,
         ignores_noise=file.edition in task.success_as_published,
-        conditions=conditions,
+        conditions={**conditions, "hardware": _describe_hardware(file.resources, state)},
         record=trial,
     )
 
 
+def _describe_hardware(planned: Resources, state: State | None = None) -> str:
+    """Return the hardware of a trial: what was planned, and what the machine gave if that was less."""
+    cores, memory = plural(planned.cores, "core"), format_size(planned.memory)
+    if state and state.cores is not None and state.cores < planned.cores:
+        cores = f"{plural(state.cores, 'core')} ({planned.cores} planned)"
+    if state and state.memory is not None and state.memory < planned.memory:
+        memory = f"{format_size(state.memory)} ({memory} planned)"
+    return f"{cores}, {memory}, {plural(planned.gpus, 'GPU')}"
+
+
 def _describe_conditions(file: TrialFile) -> dict[str, str]:
-    """Return the conditions of a trial by the names in `CONDITIONS`, but for the sealing, which only its end shows."""
+    """Return the conditions of a trial that its plan shows, by their names; a network that nobody asks is none."""
     budget, resources = file.budget, file.resources
     limits = [format_duration(budget.time), f"{budget.steps} steps"]
     limits += [f"{budget.tokens:,} tokens"] if budget.tokens else []
     limits += [f"${budget.cost:g}"] if budget.cost else []
-    hardware = (plural(resources.cores, "core"), format_size(resources.memory), plural(resources.gpus, "GPU"))
     return {
         "edition": file.edition,
         "variant": file.variant,
         "budget": ", ".join(limits),
-        "hardware": ", ".join(hardware),
-        "network": file.network,
+        "hardware": _describe_hardware(resources),
+        "network": "none" if file.network == "models" and not file.models else file.network,
         "description": file.describe,
+        "data": file.hashes.get("data", "unknown")[:_HASH],
+        "task": file.hashes.get("task", "unknown")[:_HASH],
+        "environment": file.hashes.get("environment", "unknown")[:_HASH],
+        "grader": file.hashes.get("code", "unknown")[:_HASH],
     }
 
 
 def condition_of(row: TrialRow, name: str) -> str:
-    """Return one of the `CONDITIONS` of a trial."""
-    sealing = "unsealed" if row.unsealed else f"sealed: {row.sandbox}" if row.shares_kernel_view else "sealed"
-    return row.conditions.get(name, sealing if name == "sealing" else "unknown")
+    """Return one of the `CONDITIONS` or `NAMED_CONDITIONS` of a trial; `unknown` where its record does not say."""
+    if name in row.conditions:
+        return row.conditions[name]
+    state = row.record.state if row.record else None
+    match name:
+        case "sealing":
+            return "unsealed" if row.unsealed else f"sealed: {row.sandbox}" if row.shares_kernel_view else "sealed"
+        case "load":
+            return "unknown" if row.load is None else "busy machine" if row.busy else "idle machine"
+        case "processor":
+            return (state and state.processor) or "unknown"
+        case "gpu":
+            return (state and state.gpu_model) or "unknown"
+        case _:
+            return "unknown"
 
 
 def _sample_score(file: TrialFile, task: Task) -> float | None:
@@ -557,6 +607,14 @@ def _sample_score(file: TrialFile, task: Task) -> float | None:
     if (file.edition, file.variant) != (task.edition, "real"):
         return None
     return read_facts(task.folder).sample_score
+
+
+def _count_leaks(file: TrialFile, task: Task) -> int:
+    """Return how many known leaks real data has in this edition; the suite's first one repairs none."""
+    if file.variant != "real":
+        return 0
+    present = {"remains"} if file.edition != task.edition else {"remains", "repaired"}
+    return sum(leak.status in present for leak in read_facts(task.folder).leaks)
 
 
 def _without_copies(trials: list[TrialSummary]) -> list[TrialSummary]:

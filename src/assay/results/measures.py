@@ -12,11 +12,16 @@ Measure = Literal["success", "valid", "percentile", "normalized", "improvement",
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 RATES: tuple[Measure, ...] = ("success", "valid")
 """The measures of which each trial is 0 or 1."""
+_SMALLEST_STARTER, _LARGEST_STARTER = 1e-6, 1e9
+"""Beyond these a published baseline stands for `any score`, such as 1e-10 or 1e10."""
 
 
 def measure_trial(row: TrialRow, measure: Measure) -> float | None:
-    """Return the value of one trial, 0 for a failed one; None where its task does not define the measure.
+    """Return the value of one trial between 0 and 1, 0 for a failed one; None where its task does not define it.
 
+    `improvement` is s / (s + b) for a score s and the starter's score b, or b / (s + b) where lower is better: a half
+    at the starter's score, 0.6 at one and a half times that; it is the logistic function of their log ratio, and above
+    0 for every valid score. It is not defined where scores may be negative or the starter's is no more than a symbol.
     `wins` is not defined for a trial alone.
     """
     if row.failure is not None:
@@ -27,13 +32,20 @@ def measure_trial(row: TrialRow, measure: Measure) -> float | None:
         case "success":
             return None if row.success is None else float(row.success)
         case "improvement":
-            return row.improvement
+            return _relate_to_starter(row)
         case "normalized":
             return row.normalized
         case "percentile":
             return None if row.percentile is None else row.percentile / 100
         case "wins":
             return None
+
+
+def _relate_to_starter(row: TrialRow) -> float | None:
+    starter = row.grade.baseline if row.grade else None
+    if row.score is None or starter is None or row.score < 0 or not _SMALLEST_STARTER <= starter <= _LARGEST_STARTER:
+        return None
+    return (row.score if row.direction == "higher" else starter) / (row.score + starter)
 
 
 def measure_task(trials: Sequence[TrialRow], measure: Measure, rivals: Sequence[TrialRow] = ()) -> list[float]:

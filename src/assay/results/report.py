@@ -12,21 +12,22 @@ from assay.core.values import (
     NOTHING,
     Rate,
     format_change,
-    format_count,
     format_estimate,
     format_number,
     format_percent,
 )
+from assay.results.cost import cost_table, measure_costs
 from assay.results.estimate import (
     Summary,
-    detectable_difference_in_success,
     reliable_attempts,
     summarize_agents,
     summarize_tasks,
 )
 from assay.results.frame import FORMAT, Frame, TrialRow, group_by
-from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind
+from assay.results.inference import ERROR_KINDS, FEWEST_TASKS, INTERVAL_METHOD, ErrorKind
+from assay.results.variance import decompose_variance, describe_variance
 
+_MAX_NAMED = 5
 ARROWS = {"higher": "↑", "lower": "↓"}
 
 _RULES = (Column("suite", data_only=True), Column("edition", data_only=True), Column("variant", data_only=True))
@@ -75,7 +76,8 @@ _OVERALL = (
     Column("success_published", "As published", kind="count", drop=1),
     Column("success_over_tasks", "Over tasks", kind="estimate", drop=2),
     Column("valid", "Valid", kind="count"),
-    Column("success_without_infrastructure", kind="count", data_only=True),
+    Column("success_worst", kind="percent", data_only=True),
+    Column("success_best", kind="percent", data_only=True),
     Column("success_error_over_seeds", kind="number", data_only=True),
     Column("success_error_over_attempts", kind="number", data_only=True),
     Column("tasks", "Tasks", kind="integer"),
@@ -93,7 +95,9 @@ def make_report(rows: Frame, error: ErrorKind = "tasks") -> list[Table]:
         forks = [_fork_table(group)] if any(row.parent for row in group) else []
         if by_task:
             notes = describe_results(group, by_task, agents, error)
-            tables += [score_table(by_task), *forks, overall_table(agents, error, notes)]
+            costs = measure_costs(group) if any(row.cost for row in group) else []
+            paid = [cost_table(costs)] if costs else []
+            tables += [score_table(by_task), *forks, *paid, overall_table(agents, error, notes)]
         else:
             tables += forks
     return tables
@@ -109,17 +113,13 @@ def report_data(rows: Frame, title: str, created_at: datetime) -> dict[str, Any]
         | {f"success_all_{k}": share for k, share in summary.pass_all.items()}
         for record, summary in zip(overall_table(agents).to_dict()["rows"], agents, strict=True)
     ]
-    groups = rows.counted.group_by(lambda row: row.rules)
     return {
         "format": "report/2",
         "title": title,
         "created_at": created_at.isoformat(timespec="seconds"),
-        "interval": f"95%: Wilson's for one task; {INTERVAL_METHOD}",
+        "interval": f"95%: Wilson's over trials for one task; {INTERVAL_METHOD}",
         "scores": score_table(by_task).to_dict()["rows"],
         "overall": overall,
-        "detectable_differences": [
-            vars(group[0].rules) | {"success": detectable_difference_in_success(group)} for group in groups
-        ],
         "trials_format": FORMAT,
         "trials": [
             record | {"grade": to_plain(row.grade)}
@@ -194,10 +194,7 @@ def publication_tables(rows: Frame, error: ErrorKind = "tasks") -> list[Table]:
         by_task = summarize_tasks(group)
         agents = summarize_agents(group, by_task)
         if by_task:
-            power = detectable_difference_in_success(group)
             notes = [f"±: standard error {ERROR_KINDS[error]}", f"Interval: {INTERVAL_METHOD}"]
-            if power:
-                notes.append(f"Smallest detectable difference in success: {100 * power:.0f} points (80% power)")
             notes += [*warn_of_no_error(agents, error), *describe_caveats(group)]
             tables += [overall_table(agents, error, notes), pivot_table(by_task)]
     return tables
@@ -226,21 +223,29 @@ def describe_results(
         yield "=: tied: these trials do not show which of them is better."
     yield "Score: mean ± standard error over valid trials."
     yield f"Success: {describe_success(rows)}; failures count."
-    yield f"Rate: interval by {INTERVAL_METHOD}. As published: by the rule that ignores noise."
+    yield f"Rate: mean over tasks; 95% interval {INTERVAL_METHOD}. As published: by the rule that ignores noise."
     yield f"Over tasks: mean of the success rates by task, ± standard error {ERROR_KINDS[error]}."
     yield "Tasks: applicable of all."
     yield from describe_attempts(agents)
-    if power := detectable_difference_in_success(counted):
-        yield f"Power: the smallest detectable difference in success is {100 * power:.0f} points (80% power)."
+    parts = decompose_variance(counted) if len({s.task for s in by_task}) >= FEWEST_TASKS else None
+    if parts:
+        yield f"Variance: {describe_variance(parts)}"
     yield from describe_reasons(by_task)
-    for summary in agents:
-        if rate := summary.success_without_infrastructure:
-            share = f"{format_count(rate)}, {format_percent(rate.value)}"
-            yield f"{summary.agent}: success without infrastructure failures {share}."
+    yield from describe_missing(agents)
     yield from warn_of_no_error(agents, error)
     yield from describe_caveats(rows)
     if pending := sum(row.pending for row in counted):
         yield f"Not final: {plural(pending, 'trial')} of {len(counted)} pending."
+
+
+def describe_missing(agents: Sequence[Summary]) -> Iterator[str]:
+    """Yield a line for each agent with missing trials: how many, how they count, and what they leave possible."""
+    for summary in agents:
+        claim = summary.means.like if summary.means else None
+        if claim is not None and not claim.is_complete:
+            missing = ", ".join(f"{each.trials} {each.kind} ({each.rule})" for each in claim.missing)
+            bounds = f"between {format_percent(claim.worst)} and {format_percent(claim.best)}"
+            yield f"{summary.agent}: success is {bounds} with its missing trials: {missing}."
 
 
 def describe_success(rows: Sequence[TrialRow]) -> str:
@@ -280,9 +285,14 @@ def describe_caveats(rows: Sequence[TrialRow]) -> list[str]:
     """Return what a reader must know before drawing conclusions from these trials."""
     counted = [row for row in rows if row.counts]
     lines = []
-    if replaced := [row for row in rows if row.replaced]:
-        failed = sum(row.failure is not None for row in replaced)
-        lines.append(f"Rerun: {plural(len(replaced), 'trial')}, {failed} of them failed; only the reruns count.")
+    if replaced := sum(row.replaced for row in rows):
+        lines.append(f"Rerun: {plural(replaced, 'trial')} that the infrastructure failed; only the reruns count.")
+    if repeated := [row for row in rows if row.repeated]:
+        better = sum(bool(row.success) for row in repeated)
+        lines.append(
+            f"Rerun: {plural(len(repeated), 'trial')} for other reasons; the first attempts count. {better} of the "
+            "reruns succeeded, which is in no rate."
+        )
     if unsealed := sum(row.unsealed for row in counted):
         lines.append(f"Unsealed: {plural(unsealed, 'trial')} ran without a sandbox between agent and answers.")
     if weaker := [row for row in counted if row.shares_kernel_view]:
@@ -295,10 +305,19 @@ def describe_caveats(rows: Sequence[TrialRow]) -> list[str]:
             f"Busy machine: {plural(busy, 'trial')} of {len(counted)} ran under a load that makes time limits "
             "and measured times unreliable."
         )
+    if indicative := sorted({short_task_name(row.task) for row in counted if row.grade and row.grade.indicative}):
+        lines.append(f"Indicative medals, of other rows or another metric than the leaderboard's: {_list(indicative)}.")
+    if leaks := sorted({short_task_name(row.task) for row in counted if row.known_leaks}):
+        lines.append(f"Known leaks of answers: {_list(leaks)}; a result there may be no achievement.")
     variants = sorted({row.variant for row in counted if row.variant != "real"})
     if variants:
         lines.append(f"Data: {', '.join(variants)}, not the real data; scores say nothing about it, and win no medals.")
     return lines
+
+
+def _list(names: Sequence[str]) -> str:
+    more = len(names) - _MAX_NAMED
+    return ", ".join(names[:_MAX_NAMED]) + (f" and {more} more tasks" if more > 0 else "")
 
 
 def describe_failures(causes: Mapping[str, int] | Mapping[object, int]) -> str:
@@ -425,7 +444,8 @@ def _overall_record(summary: Summary, error: ErrorKind) -> dict[str, Value]:
         "success_published": summary.success_published,
         "success_over_tasks": Formatted(summary.mean_over_tasks, format_mean_success(summary, error)),
         "valid": summary.valid_rate,
-        "success_without_infrastructure": summary.success_without_infrastructure,
+        "success_worst": summary.means.like.worst if summary.means else None,
+        "success_best": summary.means.like.best if summary.means else None,
         "success_error_over_seeds": summary.errors.get("seeds"),
         "success_error_over_attempts": summary.errors.get("attempts"),
         "tasks": Formatted(summary.tasks, f"{applicable} of {summary.tasks}"),

@@ -1,25 +1,27 @@
-"""A comparison in words and tables: who is ahead, by how much, how sure that is, on which tasks, and why."""
+"""A comparison in words and tables: who is better on these tasks, what is known beyond them, by how much, and why."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import log
+from typing import assert_never
 
 from assay.core.table import Column, Formatted, Table, Value
 from assay.core.text import plural
-from assay.core.values import format_p, format_percent, format_points
+from assay.core.values import format_interval, format_p, format_percent, format_points
+from assay.results import claims
+from assay.results.claims import Claim, Outcome
 from assay.results.frame import TrialRow
-from assay.results.inference import INTERVAL_METHOD
 from assay.results.paired import PROFILE, AgentSummary, Comparison, PairedDifference, TaskDifference
 from assay.results.report import describe_failures, short_task_name
 
-_FEWEST_TASKS = 6
-"""A sign-flip test over fewer tasks has no p-value below 5%: the smallest is 2 / 2⁵ = 0.0625."""
 _MAX_NAMED = 3
 _MAX_TASKS = 5
-_PAIR_FIELDS = (
-    *("first", "second", "difference", "error", "p", "p_adjusted", "exact", "mcnemar"),
-    *("probability_of_improvement", "detectable"),
+_REVERSED: Mapping[Outcome, Outcome] = {"better": "worse", "worse": "better"}
+_METHOD = (
+    "On these tasks: p by permutation of trials within tasks. On tasks like these: sign-flip test over tasks (over "
+    "families of tasks where there are any), with a further task on the other side, inverted for the interval.",
+    "Rate: mean over tasks. Shrunken: without what the best of several owes to luck. Best: probability of the highest "
+    "rate on tasks like these. Ranks: those that the comparisons leave open.",
 )
 
 
@@ -27,70 +29,108 @@ _PAIR_FIELDS = (
 class Verdict:
     """Two agents, the one that is ahead first, and what is said of them.
 
-    `amount` is by how much they differ and how sure that is, `tasks` where they do, and `shortfall` what happened where
-    the second did not succeed, if its trials are known; so many of them were `failures`.
+    `amount` is by how much they differ and how sure that is, `tasks` where they do, `caveats` what conditions it, and
+    `shortfall` what happened where the second did not succeed, if its trials are known; so many were `failures`.
     """
 
     first: str
-    relation: str
     second: str
-    reservation: str
+    headline: str
     significant: bool
     amount: str
     tasks: str
+    caveats: tuple[str, ...]
     shortfall: str | None
     failures: int
-
-    @property
-    def headline(self) -> str:
-        """Who is better, as a sentence."""
-        return f"{self.first} {self.relation} {self.second}{self.reservation}."
 
 
 def make_verdict(comparison: Comparison, pair: PairedDifference, rows: Sequence[TrialRow] = ()) -> Verdict:
     """Return the verdict on a pair; `rows` are the trials that were compared, and may have others among them."""
     sign, compared = -1 if pair.difference < 0 else 1, {task.task for task in pair.tasks}
     first, second = (pair.first, pair.second) if sign > 0 else (pair.second, pair.first)
-    relation, reservation = _judge(pair)
     own = [row for row in rows if row.agent == second and row.task in compared and row.counts and not row.pending]
     failures = Counter(name for row in own if (name := row.failure_name) is not None)
     return Verdict(
         first=first,
-        relation=relation,
         second=second,
-        reservation=reservation,
-        significant=pair.significant,
-        amount=_describe_amount(comparison, pair, sign),
+        headline=_describe_answers(pair, first, second, sign),
+        significant=pair.answers.these.outcome in ("better", "worse"),
+        amount=_describe_amount(pair, sign),
         tasks=_describe_tasks(comparison, pair, sign, {row.task: row.title for row in rows}),
+        caveats=tuple(_describe_caveats(pair, sign)),
         shortfall=_describe_shortfall(second, own, failures) if pair.difference else None,
         failures=failures.total(),
     )
 
 
-def _judge(pair: PairedDifference) -> tuple[str, str]:
-    """Return what the first agent is in relation to the second, and what is to be said against that."""
-    if pair.significant:
-        return "is better than", ""
-    if pair.difference and len(pair.tasks) < _FEWEST_TASKS:
-        too_few = "1 task is" if len(pair.tasks) == 1 else f"{len(pair.tasks)} tasks are"
-        return "leads", f", but {too_few} too few for significance"
-    if pair.interval.low > 0 or pair.interval.high < 0:
-        return "leads", ", but the difference is not significant"
-    return "and", ": no difference detected"
+def _describe_answers(pair: PairedDifference, first: str, second: str, sign: int) -> str:
+    """Return both answers in a sentence: for these tasks, and for tasks like these."""
+    these, like = pair.answers.these, pair.answers.like
+    estimand, number = these.claim.estimand, these.claim.evidence.tasks
+    here = "this task" if number == 1 else f"these {number} tasks"
+    measure = "" if estimand.measure == "success" and not estimand.reason else f" by {_name_measure(these.claim)}"
+    outcomes = [
+        answer.outcome if sign > 0 else _REVERSED.get(answer.outcome, answer.outcome) for answer in (these, like)
+    ]
+    near, far = (_relate(outcome, first, second, these.margin) for outcome in outcomes)
+    if outcomes[0] == outcomes[1]:
+        if outcomes[0] != "not known":
+            return f"{near}{measure} on {here} and on tasks like these."
+        return f"{near}{measure} on {here} ({these.settled_by}), nor on tasks like these ({like.settled_by})."
+    if outcomes[1] == "not known":
+        return f"{near}{measure} on {here}; on tasks like these that is not known: {like.settled_by}."
+    if outcomes[0] == "not known":
+        return f"{far}{measure} on tasks like these; on {here} that is not known: {these.settled_by}."
+    return f"{near}{measure} on {here}; on tasks like these {far}."
 
 
-def _describe_amount(comparison: Comparison, pair: PairedDifference, sign: int) -> str:
-    low, high = sorted((sign * pair.interval.low, sign * pair.interval.high))
-    interval = f"95% interval {format_points(low)} to {format_points(high)}"
-    p = f"p {format_p(pair.p_adjusted)}" if pair.p_adjusted < 0.001 else f"p = {format_p(pair.p_adjusted)}"
-    tasks = plural(len(pair.tasks), "task")
-    amount = f"{format_points(sign * pair.difference)} points of {comparison.measure}"
-    text = f"{amount} on average over {tasks} ({interval}, {p})."
-    if len(pair.tasks) < _FEWEST_TASKS:
-        return f"{text} A test over {tasks} cannot be significant; that needs at least {_FEWEST_TASKS}."
-    if not pair.significant and pair.detectable is not None:
-        text += f" With {tasks}, differences of {100 * pair.detectable:.0f} points are detectable (80% power)."
-    return text
+def _relate(outcome: Outcome, first: str, second: str, margin: float) -> str:
+    match outcome:
+        case "better":
+            return f"{first} is better than {second}"
+        case "worse":
+            return f"{second} is better than {first}"
+        case "equivalent":
+            return f"{first} and {second} are equivalent within {100 * margin:g} points"
+        case "not known":
+            return f"It is not known which is better, {first} or {second},"
+        case _:
+            assert_never(outcome)
+
+
+def _name_measure(claim: Claim) -> str:
+    name = "score, paired by task" if claim.estimand.measure == "wins" else claim.estimand.measure
+    return f"{name} ({claim.estimand.reason})" if claim.estimand.reason else name
+
+
+def _describe_amount(pair: PairedDifference, sign: int) -> str:
+    these, like = pair.answers.these.claim, pair.answers.like.claim
+    means = (pair.first_mean, pair.second_mean) if sign > 0 else (pair.second_mean, pair.first_mean)
+    measure = "wins by score" if these.estimand.measure == "wins" else these.estimand.measure
+    return (
+        f"{format_percent(means[0])} against {format_percent(means[1])} {measure}, "
+        f"{format_points(sign * these.value)} points: {_describe_interval(these, sign)} on these tasks, "
+        f"{_describe_interval(like, sign)} on tasks like these ({pair.answers.like.registration})."
+    )
+
+
+def _describe_interval(claim: Claim, sign: int, decimals: int = 0) -> str:
+    low, high = sorted((sign * claim.interval.low, sign * claim.interval.high))
+    p = format_p(min(1.0, (claim.p or 0.0) * claim.evidence.comparisons))
+    equals = "" if p.startswith("<") else "= "
+    return f"{format_points(low, decimals)} to {format_points(high, decimals)} (p {equals}{p})"
+
+
+def _describe_caveats(pair: PairedDifference, sign: int) -> list[str]:
+    """Return what conditions a verdict: missing trials with their bounds, and conditions that differ."""
+    claim = pair.answers.these.claim
+    lines = []
+    if claim.missing:
+        trials = ", ".join(f"{missing.trials} {missing.kind} ({missing.rule})" for missing in claim.missing)
+        low, high = sorted((sign * claim.worst, sign * claim.best))
+        bounds = "" if claim.is_complete else f" They allow {format_points(low)} to {format_points(high)} points."
+        lines.append(f"Missing trials: {trials}.{bounds}")
+    return [*lines, *(f"Conditions: {condition}." for condition in claim.conditions)]
 
 
 def _describe_tasks(comparison: Comparison, pair: PairedDifference, sign: int, titles: Mapping[str, str]) -> str:
@@ -129,28 +169,20 @@ def _describe_shortfall(agent: str, own: Sequence[TrialRow], failures: Counter[s
 def comparison_tables(comparison: Comparison) -> list[Table]:
     """Return the agents with their means, the shares of trials above thresholds, and the differences by pair."""
     tables = [_agents_table(comparison)]
-    if comparison.measure != "success":
+    if any(summary.profile for summary in comparison.agents):
         tables.append(_profile_table(comparison))
     return [*tables, _pairs_table(comparison)]
 
 
 def describe_pair(comparison: Comparison, pair: PairedDifference) -> list[str]:
     """Return the verdict on a pair and what it rests on, a sentence a line."""
-    test = "exact" if pair.exact else "sampled"
+    verdict = make_verdict(comparison, pair)
     lines = [
-        make_verdict(comparison, pair).headline,
-        f"difference {format_points(pair.difference, 1)} points, 95% interval {format_points(pair.interval.low, 1)} to "
-        f"{format_points(pair.interval.high, 1)}, p = {format_p(pair.p)} ({test} sign-flip test), "
-        f"{format_p(pair.p_adjusted)} adjusted",
+        verdict.headline,
+        verdict.amount,
+        *verdict.caveats,
         f"a trial of {pair.first} beats one of {pair.second} with probability {pair.probability_of_improvement:.2f}",
     ]
-    if pair.mcnemar is not None:
-        lines.append(f"McNemar's test over trials of the same task and seed: p = {format_p(pair.mcnemar)}")
-    if pair.detectable is not None:
-        lines.append(
-            f"with {plural(len(pair.tasks), 'task')}, differences of {100 * pair.detectable:.0f} points are detectable "
-            "(80% power)"
-        )
     differing = [task for task in pair.tasks if task.difference]
     lines += [
         f"  {format_points(task.difference, 1):>6}  {short_task_name(task.task)}: "
@@ -162,40 +194,49 @@ def describe_pair(comparison: Comparison, pair: PairedDifference) -> list[str]:
     return lines
 
 
-def format_strength(summary: AgentSummary) -> str:
-    """Return the rank strength of an agent with its interval in Elo points: 400 are odds of ten to one."""
-    strengths = (summary.strength, summary.strength_interval.low, summary.strength_interval.high)
-    return "{:+.0f} ({:+.0f} to {:+.0f})".format(*(400 / log(10) * value for value in strengths)).replace("-", "−")
+def format_rate(claim: Claim, decimals: int = 0) -> str:
+    """Return a rate with its interval, and the range that missing trials leave, such as `46% (13–76%), 46–100%`."""
+    text = f"{format_percent(claim.value, decimals)} ({format_interval(claim.interval)})"
+    bounds = "" if claim.is_complete else f", {100 * claim.worst:.0f}–{100 * claim.best:.0f}% with missing trials"
+    return text + bounds
 
 
 def _agents_table(comparison: Comparison) -> Table:
-    unit = "" if comparison.measure == "improvement" else ", of finished trials, failures included"
+    several = len(comparison.agents) > 2
     columns = (
         Column("agent"),
-        Column("mean", "mean ± error", kind="percent", decimals=1),
+        Column("mean", "rate (95% on tasks like these)", kind="percent"),
+        Column("these", "95% on these tasks", kind="interval"),
+        Column("interval", kind="interval", data_only=True),
         Column("error", kind="percent", data_only=True),
-        Column("interval", "95% interval", kind="interval"),
-        Column("iqm", "IQM", kind="percent", decimals=1),
-        Column("strength", "Elo", kind="number"),
-        Column("strength_interval", kind="interval", data_only=True),
+        Column("worst", kind="percent", data_only=True),
+        Column("best_case", kind="percent", data_only=True),
+        Column("iqm", "IQM", kind="percent", decimals=1, data_only=comparison.agents[0].iqm is None),
+        Column("shrunken", kind="percent", data_only=not several),
+        Column("best", kind="percent", data_only=not several),
+        Column("ranks", kind="text", data_only=not several),
     )
-    rows = [
-        {
-            "agent": summary.agent,
-            "mean": Formatted(summary.mean, _format_mean(summary)),
-            "error": summary.error,
-            "interval": Formatted(
-                summary.interval,
-                f"{format_percent(summary.interval.low, 1)} to {format_percent(summary.interval.high, 1)}",
-            ),
-            "iqm": summary.iqm,
-            "strength": Formatted(summary.strength, format_strength(summary)),
-            "strength_interval": summary.strength_interval,
-        }
-        for summary in comparison.agents
-    ]
-    title = f"{comparison.suite}: {comparison.measure} on {plural(len(comparison.tasks), 'task')}{unit}"
+    rows = [_agent_record(summary) for summary in comparison.agents]
+    title = f"{comparison.suite}: {comparison.measure} on {plural(len(comparison.tasks), 'task')}, failures included"
     return Table.from_records("agents", columns, rows, title=title)
+
+
+def _agent_record(summary: AgentSummary) -> dict[str, Value]:
+    these, like = summary.means.these, summary.means.like
+    low, high = summary.ranks
+    return {
+        "agent": summary.agent,
+        "mean": Formatted(like.value, format_rate(like)),
+        "these": Formatted(these.interval, format_interval(these.interval)),
+        "interval": like.interval,
+        "error": summary.error,
+        "worst": like.worst,
+        "best_case": like.best,
+        "iqm": summary.iqm,
+        "shrunken": summary.shrunken,
+        "best": summary.best,
+        "ranks": str(low) if low == high else f"{low}–{high}",
+    }
 
 
 def _profile_table(comparison: Comparison) -> Table:
@@ -209,44 +250,54 @@ def _pairs_table(comparison: Comparison) -> Table:
     columns = (
         Column("first"),
         Column("second"),
+        Column("measure", data_only=True),
         Column("difference", kind="points", decimals=1),
         Column("error", kind="points", data_only=True),
-        Column("interval", "95% interval", kind="interval"),
-        Column("p", kind="p"),
-        Column("p_adjusted", "adjusted", kind="p"),
-        Column("exact", kind="flag", data_only=True),
-        Column("mcnemar", kind="p", data_only=True),
+        Column("these", "on these tasks", kind="interval"),
+        Column("p_these", "p", kind="p"),
+        Column("outcome_these", data_only=True),
+        Column("like", "on tasks like these", kind="interval"),
+        Column("p_like", "p", kind="p"),
+        Column("outcome_like", data_only=True),
+        Column("worst", kind="points", data_only=True),
+        Column("best", kind="points", data_only=True),
         Column("probability_of_improvement", kind="number", data_only=True),
-        Column("detectable", kind="points", data_only=True),
         Column("verdict", kind="prose"),
     )
-    rows = [
-        {name: getattr(pair, name) for name in _PAIR_FIELDS}
-        | {
-            "interval": Formatted(
-                pair.interval, f"{format_points(pair.interval.low, 1)} to {format_points(pair.interval.high, 1)}"
-            ),
-            "verdict": make_verdict(comparison, pair).headline,
-        }
-        for pair in comparison.pairs
-    ]
+    rows = [_pair_record(comparison, pair) for pair in comparison.pairs]
     return Table.from_records("pairs", columns, rows, notes=tuple(_describe_method(comparison)))
 
 
+def _pair_record(comparison: Comparison, pair: PairedDifference) -> dict[str, Value]:
+    record: dict[str, Value] = {
+        "first": pair.first,
+        "second": pair.second,
+        "measure": pair.answers.these.claim.estimand.measure,
+        "difference": pair.difference,
+        "error": pair.error,
+        "worst": pair.answers.these.claim.worst,
+        "best": pair.answers.these.claim.best,
+        "probability_of_improvement": pair.probability_of_improvement,
+        "verdict": make_verdict(comparison, pair).headline,
+    }
+    for name, verdict in (("these", pair.answers.these), ("like", pair.answers.like)):
+        interval, claim = verdict.claim.interval, verdict.claim
+        text = f"{format_points(interval.low, 1)} to {format_points(interval.high, 1)}"
+        record |= {
+            name: Formatted(interval, text),
+            f"p_{name}": min(1.0, (claim.p or 0.0) * claim.evidence.comparisons),
+            f"outcome_{name}": verdict.outcome,
+        }
+    return record
+
+
 def _describe_method(comparison: Comparison) -> list[str]:
-    lines = [
-        "±: standard error clustered by task.",
-        f"Intervals: {INTERVAL_METHOD}.",
-        "Elo: Bradley–Terry strength over wins by task, in Elo points around 0. IQM: interquartile mean.",
-    ]
+    lines = list(_METHOD)
     if len(comparison.pairs) > 1:
-        lines.append(f"Adjusted: by Holm's method for {len(comparison.pairs)} comparisons.")
+        lines.append(f"p and intervals allow for {len(comparison.pairs)} comparisons by Holm's method.")
+    if missing := {each.kind for summary in comparison.agents for each in summary.means.like.missing}:
+        lines += [f"{kind.capitalize()} trials: {claims.MISSING_RULES[kind]}." for kind in sorted(missing)]
     if comparison.excluded:
         names = ", ".join(map(short_task_name, comparison.excluded))
         lines.append(f"Excluded, because not every agent has a result: {names}.")
-    return lines
-
-
-def _format_mean(summary: AgentSummary) -> str:
-    mean = format_percent(summary.mean, 1)
-    return mean if summary.error is None else f"{mean} ± {format_percent(summary.error, 1)}"
+    return [*lines, *(f"Not compared: {line}." for line in comparison.refused)]

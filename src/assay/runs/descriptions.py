@@ -18,9 +18,7 @@ _MAX_DESCRIPTION = 10**7
 def choose_description(task: Task, describe: Describe, folder: Path | None) -> tuple[ChosenKind, str | None]:
     """Return what `trial.json` says about the description: its kind and, if the user provides it, the text."""
     if folder is not None:
-        if describe != "plain":
-            raise UsageError("--describe and --descriptions exclude each other; pass only one of them")
-        return "own", _own_text(task, folder)
+        return ("own" if describe == "plain" else describe), read_own_description(task, folder, describe)
     if describe == "obfuscated" and task.obfuscated is None:
         raise UsageError(
             f"{task.id} has no obfuscated description; omit --describe, or provide one with --descriptions"
@@ -41,12 +39,16 @@ def hash_description(task: Task, describe: ChosenKind, description: str | None) 
     return hashlib.sha256((text or "").encode()).hexdigest()
 
 
-def _own_text(task: Task, folder: Path) -> str:
-    paths = [
-        folder / task.suite / f"{task.name}.md",
-        folder / f"{task.name}.md",
-        folder / task.name / "description.md",
-    ]
+def read_own_description(task: Task, folder: Path, describe: Describe = "plain") -> str:
+    """Return the description of a task in a folder of the user's, such as `mlebench/competitions` as published."""
+    if describe == "obfuscated":
+        paths = [folder / task.name / "description_obfuscated.md"]
+    else:
+        paths = [
+            folder / task.suite / f"{task.name}.md",
+            folder / f"{task.name}.md",
+            folder / task.name / "description.md",
+        ]
     for path in paths:
         if not path.is_file():
             continue
@@ -57,4 +59,5 @@ def _own_text(task: Task, folder: Path) -> str:
         except (RecordError, ValueError) as error:
             raise UsageError(f"the description cannot be read: {error}") from None
     looked = ", ".join(str(path.relative_to(folder)) for path in paths)
-    raise UsageError(f"{folder} has no description of {task.id}; expected one of: {looked}")
+    kind = "obfuscated description" if describe == "obfuscated" else "description"
+    raise UsageError(f"{folder} has no {kind} of {task.id}; expected one of: {looked}")

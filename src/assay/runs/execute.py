@@ -30,7 +30,6 @@ from assay.runs.hashes import is_outdated
 from assay.runs.plan import Plan
 from assay.runs.plan_config import PlanConfig
 from assay.runs.retry import Allowance, Retries
-from assay.runs.trial_setup import open_models
 
 
 @dataclass(frozen=True)
@@ -123,6 +122,8 @@ def check_infrastructure(run: RunFolder) -> None:
 def check_models(files: Iterable[TrialFile]) -> None:
     """Raise an error if a model that these trials ask is misnamed, lacks a key or package, or cannot be reached."""
     for file in {f"{file.models} {file.model_settings}": file for file in files if file.models}.values():
+        from assay.runs.trial_setup import open_models  # with all that trials need, which many runs do not ask for here
+
         models = open_models(file)
         models.check_servers()
         models.check()

@@ -8,6 +8,8 @@ from itertools import groupby
 
 from assay.core.errors import LabError, NotPrepared, RecordError
 from assay.core.home import Home
+from assay.core.quantities import format_size
+from assay.core.text import plural
 from assay.lab.environments import is_built
 from assay.records import RunFolder, TrialFile, TrialFolder, read_trials
 from assay.runs.plan import Plan
@@ -26,6 +28,8 @@ class ForecastLine:
     steps: int
     tokens: int | None
     cores: int
+    memory: int
+    gpus: int
     cost: float | None
     origins: dict[str, str]
 
@@ -92,6 +96,20 @@ def forecast(plan: Plan, home: Home, cores: int, run: RunFolder | None = None) -
     return Forecast(tuple(lines), unready, environments, unbuilt, cores)
 
 
+def find_shortfalls(lines: Iterable[ForecastLine], cores: int, memory: int, gpus: int) -> list[str]:
+    """Return what the trials of a plan ask for and a machine with these resources cannot give, as sentences."""
+    needs = [(line.cores, line.memory, line.gpus) for line in lines]
+    most = [max(column) for column in zip(*needs, strict=True)] or [0, 0, 0]
+    sentences = []
+    if most[0] > cores:
+        sentences.append(f"trials plan {plural(most[0], 'core')} and get {cores}")
+    if most[1] > memory:
+        sentences.append(f"trials plan {format_size(most[1])} of memory, and there are {format_size(memory)}")
+    if most[2] > gpus:
+        sentences.append(f"trials plan {plural(most[2], 'GPU')}, and there are {gpus}: they cannot run here")
+    return sentences
+
+
 def _group(files: Iterable[TrialFile], run: RunFolder | None) -> list[ForecastLine]:
     groups: dict[str, list[TrialFile]] = defaultdict(list)
     for file in files:
@@ -107,6 +125,8 @@ def _group(files: Iterable[TrialFile], run: RunFolder | None) -> list[ForecastLi
             steps=group[0].budget.steps,
             tokens=group[0].budget.tokens,
             cores=group[0].resources.cores,
+            memory=group[0].resources.memory,
+            gpus=group[0].resources.gpus,
             cost=_max_cost(group[0]),
             origins=group[0].origins,
         )

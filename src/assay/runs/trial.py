@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 import signal
 import sys
 import traceback
@@ -31,7 +32,8 @@ from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
 from assay.lab import open_lab
-from assay.lab.machine_load import read_load
+from assay.lab.host.memory import machine_memory
+from assay.lab.machine_load import read_gpu_model, read_load, read_processor
 from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder
 from assay.records.events import (
     AgentCrashed,
@@ -217,7 +219,16 @@ class Trial:
             setup = lab_setup(file, task, agent, self.home, self.gpus)
             lab = await stack.enter_async_context(open_lab(self.home, setup, sandbox=file.sandbox))
             answers: AnswerAccess = "withheld" if lab.sealing.sealed else "within reach"
-            opened = LabOpened(sealing=lab.sealing, answers=answers, gpus=self.gpus, load=read_load())
+            opened = LabOpened(
+                sealing=lab.sealing,
+                answers=answers,
+                gpus=self.gpus,
+                load=read_load(),
+                processor=read_processor(),
+                gpu_model=read_gpu_model() if self.gpus else None,
+                cores=min(file.resources.cores, len(os.sched_getaffinity(0))),
+                memory=min(file.resources.memory, machine_memory()),
+            )
             state = opened_state(log.add(opened))
             self.folder.write_state(state)
             description = description_of(file, task)
@@ -234,6 +245,7 @@ class Trial:
                 check_format=partial(find_format_problem, task=task, home=self.home, file=file),
                 models=models,
                 description=description,
+                obfuscated=file.describe == "obfuscated",
                 provider_failed=failure is not None and failure.error_type in PROVIDER_ERRORS,
             )
             crash = await _let_agent_work(agent, bench, log)

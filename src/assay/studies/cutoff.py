@@ -7,20 +7,24 @@ one that closed before it: the same modality, and as close as possible in size, 
 import csv
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from statistics import fmean
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import FilePath
 
 from assay.core.errors import UsageError
-from assay.core.table import Column, Table
+from assay.core.table import Column, Formatted, Table
 from assay.core.text import plural
+from assay.core.values import format_points
 from assay.results import inference
+from assay.results.estimate import t_probability, t_quantile
 from assay.results.frame import TrialRow
 from assay.results.inference import Interval, Sample
-from assay.results.measures import RATES, Measure, measure_trial
+from assay.results.measures import Measure, measure_trial
 from assay.results.paired import PairedDifference, compare_arms
 from assay.studies.paired import describe_difference, draw_differences, make_difference_tables
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, format_range, option
@@ -77,10 +81,31 @@ class CutoffResult:
 
 
 @dataclass(frozen=True)
+class Trend:
+    """How the results of an agent change with the closing date, over all dated tasks, not only matched ones.
+
+    `slope` is per year, of the difference from the mean of the other agents on the task, if there are any: a task that
+    is difficult for all of them is no effect of its date. `contrast` is the difference in differences: how much more
+    the agent loses after the date than the others.
+    """
+
+    agent: str
+    tasks: int
+    others: int
+    slope: float
+    interval: Interval
+    p: float
+    p_adjusted: float
+    contrast: float | None = None
+    contrast_interval: Interval | None = None
+
+
+@dataclass(frozen=True)
 class Cutoff:
     """All agents, the tasks whose date is not known, and those that do not define the measure."""
 
     results: tuple[CutoffResult, ...]
+    trends: tuple[Trend, ...]
     undated: tuple[str, ...]
     undefined: tuple[str, ...]
 
@@ -119,12 +144,56 @@ def run(source: StudyInput, settings: CutoffSettings) -> StudyResult:
         for result in study.results
         if result.difference is None
     ]
+    sentences += [_describe_trend(trend, settings.measure) for trend in study.trends]
+    sentences.append("A date or an agent that was chosen after seeing results makes these differences exploratory.")
     if study.undefined:
         sentences.append(f"Excluded, because they do not define {settings.measure}: {', '.join(study.undefined)}.")
     if study.undated:
         sentences.append(f"Excluded, because their date is not known: {', '.join(study.undated)}; pass --dates.")
-    tables = [Table("sides", columns, tuple(sides)), Table("matches", match_columns, tuple(matches))]
+    trend_columns = (
+        Column("agent"),
+        Column("tasks", kind="integer"),
+        Column("others", "other agents", "integer"),
+        Column("slope", "points per year", "points", decimals=1),
+        Column("interval", "95% interval", "interval"),
+        Column("p", kind="p"),
+        Column("p_adjusted", "p (Holm)", "p"),
+        Column("contrast", "more than others", "points", decimals=1),
+        Column("contrast_interval", "95% interval", "interval"),
+    )
+    trends = [vars(trend) | _format_trend(trend) for trend in study.trends]
+    tables = [
+        Table("sides", columns, tuple(sides)),
+        Table.from_records("trends", trend_columns, trends),
+        Table("matches", match_columns, tuple(matches)),
+    ]
     return StudyResult(sentences, [*tables, *make_difference_tables(differences)], draw_differences(differences))
+
+
+def _format_trend(trend: Trend) -> dict[str, Formatted | None]:
+    return {"interval": _format_ends(trend.interval), "contrast_interval": _format_ends(trend.contrast_interval)}
+
+
+def _format_ends(interval: Interval | None) -> Formatted | None:
+    if interval is None:
+        return None
+    return Formatted(interval, f"{format_points(interval.low, 1)} to {format_points(interval.high, 1)}")
+
+
+def _describe_trend(trend: Trend, measure: str) -> str:
+    adjusted = f", adjusted for difficulty by {plural(trend.others, 'other agent')}" if trend.others else ""
+    ends = _format_ends(trend.interval)
+    sentence = (
+        f"{trend.agent}: {measure} changes by {format_points(trend.slope, 1)} points per year of closing date "
+        f"({ends.text if ends else ''}, p = {trend.p_adjusted:.3f}) over {plural(trend.tasks, 'task')}{adjusted}"
+    )
+    if trend.contrast is None or trend.contrast_interval is None:
+        return f"{sentence}."
+    apart = _format_ends(trend.contrast_interval)
+    return (
+        f"{sentence}; it is {format_points(trend.contrast, 1)} points further ahead of them before the date than after "
+        f"({apart.text if apart else ''}), which says something only if theirs is another date."
+    )
 
 
 def load_dates(registry: Registry, more: Path | None = None) -> dict[str, date]:
@@ -165,7 +234,75 @@ def study_cutoff(trials: Sequence[TrialRow], day: date, measure: Measure, dates:
             f"The study needs tasks on both sides of the date; of those that can be used, {counts}{reason}"
         )
     results = [_study_agent(agent, own, early, late, usable, measure) for agent, own in group_by_agent(trials).items()]
-    return Cutoff(tuple(result for result in results if result), undated, tuple(sorted(undefined)))
+    kept = [trial for trial in trials if trial.task in usable]
+    trends = study_trends(kept, day, measure, dates)
+    return Cutoff(tuple(result for result in results if result), trends, undated, tuple(sorted(undefined)))
+
+
+def study_trends(
+    trials: Sequence[TrialRow], day: date, measure: Measure, dates: Mapping[str, date]
+) -> tuple[Trend, ...]:
+    """Return the trend of each agent with enough tasks, p-values adjusted for their number by Holm's method."""
+    means: dict[str, dict[str, float]] = {}
+    for agent, own in group_by_agent(trials).items():
+        values: dict[str, list[float]] = {}
+        for trial in own:
+            if (value := measure_trial(trial, measure)) is not None:
+                values.setdefault(trial.task, []).append(value)
+        means[agent] = {task: fmean(seeds) for task, seeds in values.items()}
+    trends = [trend for agent in means if (trend := _find_trend(agent, means, day, dates))]
+    adjusted = inference.holm([trend.p for trend in trends])
+    return tuple(replace(trend, p_adjusted=p) for trend, p in zip(trends, adjusted, strict=True))
+
+
+def _find_trend(
+    agent: str, means: Mapping[str, Mapping[str, float]], day: date, dates: Mapping[str, date]
+) -> Trend | None:
+    rivals = [other for other in means if other != agent]
+    tasks = [task for task in means[agent] if all(task in means[other] for other in rivals)]
+    years = np.array([(dates[task] - day).days / 365.25 for task in tasks])
+    own = np.array([means[agent][task] for task in tasks])
+    others = np.array([fmean(means[other][task] for other in rivals) for task in tasks]) if rivals else 0 * own
+    # As a difference and not as a regressor, whose noise would leave a part of the difficulty in the slope.
+    gap = own - others
+    fit = regress(gap, np.stack([np.ones(len(tasks)), years], axis=1))
+    if fit is None:
+        return None
+    slope, error, freedom = fit
+    p = 1 - t_probability(abs(slope) / error, freedom)
+    trend = Trend(agent, len(tasks), len(rivals), slope, _t_interval(slope, error, freedom), p, p)
+    sides = gap[years <= 0], gap[years > 0]
+    if not rivals or min(map(len, sides)) < 2:
+        return trend
+    spreads = [float(side.var(ddof=1)) / len(side) for side in sides]
+    if not any(spreads):
+        return trend
+    welch = sum(spreads) ** 2 / sum(v * v / (len(side) - 1) for v, side in zip(spreads, sides, strict=True))
+    contrast = float(sides[0].mean() - sides[1].mean())
+    interval = _t_interval(contrast, math.sqrt(sum(spreads)), max(int(welch), 1))
+    return replace(trend, contrast=contrast, contrast_interval=interval)
+
+
+def regress(values: NDArray[np.float64], columns: NDArray[np.float64]) -> tuple[float, float, int] | None:
+    """Return the coefficient of the second column, its error and degrees of freedom; None where it is not determined.
+
+    The error is HC3: rates near 0 and 1 vary less than others, and each residual is divided by one minus its leverage.
+    """
+    count, width = columns.shape
+    if count <= width + 1 or np.linalg.matrix_rank(columns) < width:
+        return None
+    inverse = np.linalg.inv(columns.T @ columns)
+    coefficients = inverse @ columns.T @ values
+    leverage = np.einsum("ij,jk,ik->i", columns, inverse, columns)
+    scaled = (values - columns @ coefficients) / np.maximum(1 - leverage, 1e-9)
+    covariance = inverse @ (columns.T * scaled**2) @ columns @ inverse
+    error = math.sqrt(max(float(covariance[1, 1]), 0.0))
+    return (float(coefficients[1]), error, count - width) if error > 1e-12 else None
+
+
+def _t_interval(value: float, error: float, freedom: int) -> Interval:
+    half = t_quantile(freedom, 0.95) * error
+    return Interval(value - half, value + half)
 
 
 def match_tasks(early: Sequence[Task], late: Sequence[Task]) -> list[TaskMatch]:
@@ -225,14 +362,13 @@ def _study_agent(
         names = {match: (f"{match.before} / {match.after.partition('/')[2]}", 0) for match in matches}
         first = {names[match]: fmean(samples[match.before]) for match in matches}
         second = {names[match]: fmean(samples[match.after]) for match in matches}
-        difference = compare_arms(first, second, ("before", "after"), rate=False)
+        difference = compare_arms(first, second, ("before", "after"))
     return CutoffResult(agent, _side(before, measure), _side(after, measure), tuple(matches), difference)
 
 
 def _side(sample: Sample, measure: Measure) -> CutoffSide:
-    interval_of = inference.rate_interval if measure in RATES else inference.bootstrap_interval
     trials = sum(map(len, sample.values()))
-    return CutoffSide(len(sample), trials, inference.mean_over_tasks(sample), interval_of(sample))
+    return CutoffSide(len(sample), trials, inference.mean_over_tasks(sample), inference.infer_mean(sample).interval)
 
 
 def _ratio(values: Sequence[int | None]) -> float:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from assay.core.errors import UsageError
 from assay.records import TrialFile
 from assay.results.frame import TrialRow
-from assay.results.measures import RATES, Measure, measure_trial
+from assay.results.measures import Measure, measure_trial
 from assay.results.paired import PairedDifference, compare_arms
 from assay.runs.plan import Plan
 from assay.studies.paired import describe_difference, draw_differences, make_difference_tables
@@ -64,14 +64,16 @@ def compare_descriptions(
     agents, excluded = [], dict[str, None]()
     for agent, own in group_by_agent(trials).items():
         arms: list[dict[tuple[str, int], TrialRow]] = [{}, {}]
+        kinds = {record_of(trial).file.describe for trial in own}
+        hidden = {"obfuscated"} if "obfuscated" in kinds else {"own"}  # the original may be a text of the user's, too
         for trial in own:
-            arms[record_of(trial).file.describe != "plain"][trial.task, trial.seed] = trial
+            arms[record_of(trial).file.describe in hidden][trial.task, trial.seed] = trial
         if not all(arms):
             missing = ARMS[0] if not arms[0] else ARMS[1]
             raise UsageError(f"{agent} has no finished trial with {missing} descriptions")
         first, second = _values(arms, measure, excluded)
         if first and second:
-            agents.append((agent, compare_arms(first, second, ARMS, rate=measure in RATES)))
+            agents.append((agent, compare_arms(first, second, ARMS, measure=measure)))
     if not agents:
         raise UsageError(f"No task of these trials defines {measure}; try --measure wins, which every task has")
     return agents, list(excluded)

@@ -10,24 +10,20 @@ from assay.results.paired import PairedDifference
 
 
 def describe_difference(difference: PairedDifference) -> list[str]:
-    """Return the means, the difference, how sure it is, and what could have been detected, as sentences."""
+    """Return the means, the difference, how sure it is, on these tasks and on tasks like these, as sentences."""
     low, high = (format_points(end, 1) for end in (difference.interval.low, difference.interval.high))
-    test = "exact sign-flip test" if difference.exact else "sign-flip test, 100,000 permutations"
     tasks = plural(len(difference.tasks), "task")
     unpaired = f"; {plural(difference.unpaired, 'unpaired trial')} excluded" if difference.unpaired else ""
     sentences = [
         f"{difference.first} {format_percent(difference.first_mean, 1)}, {difference.second} "
         f"{format_percent(difference.second_mean, 1)}: difference {format_points(difference.difference, 1)} points, "
-        f"95% interval {low} to {high}, p = {difference.p:.3f} ({test})",
+        f"95% interval {low} to {high}, p = {difference.p:.3f} over tasks like these",
         f"{plural(difference.pairs, 'pair')} on {tasks}{unpaired}",
     ]
-    if difference.mcnemar is not None:
-        sentences.append(f"McNemar's test over pairs of trials: p = {difference.mcnemar:.3f}")
-    if difference.detectable is None:
-        return [*sentences, "Power: unknown, because the differences do not vary between tasks."]
-    points = f"differences of {100 * difference.detectable:.0f} points"
-    needed = f"detecting 5 points needs {difference.tasks_needed:,} tasks"
-    return [*sentences, f"Power: {tasks} detect {points} (80% power); {needed}."]
+    for answer, where in ((difference.answers.these, "these tasks"), (difference.answers.like, "tasks like these")):
+        settled = f": {answer.settled_by}" if answer.settled_by else ""
+        sentences.append(f"On {where}, {difference.first} against {difference.second}: {answer.outcome}{settled}.")
+    return sentences
 
 
 def make_difference_tables(differences: Sequence[tuple[str, PairedDifference]]) -> tuple[Table, Table]:
@@ -44,19 +40,17 @@ def make_difference_tables(differences: Sequence[tuple[str, PairedDifference]]) 
         Column("high", kind="number", data_only=True),
         Column("error", kind="number", data_only=True),
         Column("p", kind="p"),
-        Column("exact", kind="flag", data_only=True),
-        Column("mcnemar", "McNemar's p", "p", drop=1),
+        Column("p_these", "p on these tasks", "p", drop=1),
         Column("pairs", kind="integer"),
         Column("unpaired", kind="integer", data_only=True),
         Column("tasks", kind="integer"),
-        Column("detectable", kind="percent", data_only=True),
-        Column("tasks_needed", kind="integer", data_only=True),
+        Column("outcome", kind="text", data_only=True),
     )
     rows = [
         (
             *(agent, pair.first, pair.first_mean, pair.second, pair.second_mean, pair.difference, pair.interval),
-            *(pair.interval.low, pair.interval.high, pair.error, pair.p, pair.exact, pair.mcnemar),
-            *(pair.pairs, pair.unpaired, len(pair.tasks), pair.detectable, pair.tasks_needed),
+            *(pair.interval.low, pair.interval.high, pair.error, pair.p, pair.answers.these.claim.p),
+            *(pair.pairs, pair.unpaired, len(pair.tasks), pair.answers.like.outcome),
         )
         for agent, pair in differences
     ]

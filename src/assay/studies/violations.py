@@ -7,8 +7,10 @@ which code the agent wrote, which commands it ran, where the submitted bytes com
 import csv
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
+from typing import TypedDict
 
 from assay.core.errors import UsageError
 from assay.core.table import Column, Table
@@ -31,7 +33,7 @@ from assay.records.events import (
     WriteRequest,
 )
 from assay.results.frame import TrialRow, group_by
-from assay.results.inference import Interval, mean_over_tasks, rate_interval
+from assay.results.inference import Interval, infer_mean, mean_over_tasks, wilson_interval
 from assay.studies.submission_origin import MAX_SIZE as _MAX_SIZE
 from assay.studies.submission_origin import check_claim, check_evaluation_code, check_origin
 from assay.studies.trials import find_task
@@ -117,7 +119,11 @@ def find_trial_violations(trial: TrialFolder) -> list[Finding]:
 
 @dataclass(frozen=True)
 class StrictRate:
-    """The success rate of an agent as it is, and with flagged trials as failures; intervals over tasks."""
+    """The success rate of an agent as it is, and with flagged trials as failures; intervals over tasks.
+
+    A finding is no verdict, so the strict rate is too low where findings are wrong. With labels, `corrected` counts
+    only the share of findings that is right, and the violations that are missed; its range comes from their intervals.
+    """
 
     agent: str
     trials: int
@@ -126,6 +132,23 @@ class StrictRate:
     raw_interval: Interval
     strict: float
     strict_interval: Interval
+    corrected: float | None = None
+    corrected_range: Interval | None = None
+
+    def correct(self, measured: "RulePrecision") -> "StrictRate":
+        """Return it with the rate that the measured precision and recall amount to."""
+        precision, interval = measured.precision, measured.precision_interval
+        if precision is None or interval is None:
+            return self
+        flagged = self.raw - self.strict
+        missed = measured.missed / measured.unflagged if measured.unflagged else 0.0
+        ends = wilson_interval(measured.missed, measured.unflagged) if measured.unflagged else (0.0, 1.0)
+
+        def rate(right: float, wrong: float) -> float:
+            return self.strict * (1 - wrong) + flagged * (1 - right)
+
+        limits = Interval(rate(interval.high, ends[1]), rate(interval.low, ends[0]))
+        return replace(self, corrected=rate(precision, missed), corrected_range=limits)
 
 
 def compute_strict_rates(outcomes: Iterable[TrialRow], flagged: Collection[str]) -> list[StrictRate]:
@@ -144,9 +167,9 @@ def compute_strict_rates(outcomes: Iterable[TrialRow], flagged: Collection[str])
                 trials=len(own),
                 flagged=sum(outcome.trial in flagged for outcome in own),
                 raw=mean_over_tasks(raw),
-                raw_interval=rate_interval(raw),
+                raw_interval=infer_mean(raw).interval,
                 strict=mean_over_tasks(strict),
-                strict_interval=rate_interval(strict),
+                strict_interval=infer_mean(strict).interval,
             )
         )
     return rates
@@ -162,6 +185,14 @@ def make_rate_table(rates: Sequence[StrictRate]) -> Table:
         Column("raw_interval", "95% interval", "interval"),
         Column("strict", "flagged as failures", "percent"),
         Column("strict_interval", "95% interval", "interval"),
+        *(
+            (
+                Column("corrected", "corrected by labels", "percent"),
+                Column("corrected_range", "range", "interval"),
+            )
+            if any(rate.corrected is not None for rate in rates)
+            else ()
+        ),
     )
     notes = () if rates else ("No task of the run defines success, so there are no rates.",)
     return Table.from_records("rates", columns, map(vars, rates), notes=notes)
@@ -175,6 +206,10 @@ class RulePrecision:
     flagged: int
     right: int
     violations: int
+    unflagged: int = 0
+    """Labeled trials that are not flagged."""
+    weight: float = 1.0
+    """Trials that are not flagged for each of them that is labeled."""
 
     @property
     def precision(self) -> float | None:
@@ -183,8 +218,33 @@ class RulePrecision:
 
     @property
     def recall(self) -> float | None:
-        """The share of violations that are flagged."""
-        return self.right / self.violations if self.violations else None
+        """The share of violations that are flagged; not known where only flagged trials were labeled.
+
+        Labels of trials without findings count as many times as such trials there are for each labeled one: they have
+        to be a random sample of them.
+        """
+        missed = self.missed * self.weight
+        return self.right / (self.right + missed) if self.unflagged and self.right + missed else None
+
+    @property
+    def missed(self) -> int:
+        """Labeled violations that are not flagged."""
+        return self.violations - self.right
+
+    @property
+    def precision_interval(self) -> Interval | None:
+        """Wilson's 95% interval of the precision."""
+        return Interval(*wilson_interval(self.right, self.flagged)) if self.flagged else None
+
+    @property
+    def recall_interval(self) -> Interval | None:
+        """The 95% interval of the recall, from Wilson's of how often an unflagged trial is a violation."""
+        if not self.unflagged or self.recall is None:
+            return None
+        ends = wilson_interval(self.missed, self.unflagged)
+        low, high = (self.right / (self.right + end * self.unflagged * self.weight) for end in reversed(ends))
+        ends = wilson_interval(self.right, self.violations)
+        return Interval(min(low, ends[0], self.recall), max(high, min(ends[1], 1.0), self.recall))
 
 
 def measure_precision(
@@ -212,9 +272,29 @@ def measure_precision(
                 for trial, broken in detected.items()
             ),
             violations=sum(not group.isdisjoint(labels[trial]) for trial in detected),
+            **_count_unflagged(findings, detected, group),
         )
         for name, group in (groups | {"any rule": set(rules)}).items()
     ]
+
+
+class _Unflagged(TypedDict):
+    unflagged: int
+    weight: float
+
+
+def _count_unflagged(
+    findings: Mapping[str, Sequence[Finding]], detected: Mapping[str, Collection[str]], group: Collection[str]
+) -> _Unflagged:
+    labeled = sum(set(group).isdisjoint(broken) for broken in detected.values())
+    every = sum(all(finding.rule not in group for finding in listed) for listed in findings.values())
+    return {"unflagged": labeled, "weight": every / labeled if labeled else 1.0}
+
+
+def sample_unflagged(findings: Mapping[str, Sequence[Finding]], count: int, seed: int = 0) -> list[str]:
+    """Return a random sample of the trials without findings, for a person to label."""
+    clean = sorted(trial for trial, listed in findings.items() if not listed)
+    return sorted(Random(seed).sample(clean, min(count, len(clean))))
 
 
 def read_labels(path: Path) -> dict[str, set[str]]:

@@ -19,11 +19,13 @@ from assay.studies.judge import Judgements, add_judge_rules, judge_trials
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
 from assay.studies.violations import (
     Finding,
+    RulePrecision,
     compute_strict_rates,
     find_violations,
     make_rate_table,
     measure_precision,
     read_labels,
+    sample_unflagged,
 )
 
 
@@ -46,6 +48,7 @@ class ViolationSettings(StudySettings):
         "Labeled trials (CSV with columns trial, rule; leave rule empty for clean trials). Shows precision and recall.",
         metavar="FILE.csv",
     )
+    sample: int = option(0, "List so many random trials without findings, to be labeled.", metavar="N", ge=0)
 
 
 def run(source: StudyInput, settings: ViolationSettings) -> StudyResult:
@@ -58,10 +61,17 @@ def run(source: StudyInput, settings: ViolationSettings) -> StudyResult:
     flagged = {trial for trial, listed in findings.items() if listed}
     sentences = [f"{len(flagged)} of {plural(len(findings), 'trial')} with findings"]
     tables = [_make_finding_table(findings)]
-    tables.append(make_rate_table(compute_strict_rates(read_frame(*source.runs), flagged)))
+    rates = compute_strict_rates(read_frame(*source.runs), flagged)
     if settings.labels:
         labels: Mapping[str, Collection[str]] = read_labels(settings.labels)
-        tables.append(_make_precision_table(findings, add_judge_rules(labels) if judgements else labels))
+        measured = measure_precision(findings, add_judge_rules(labels) if judgements else labels)
+        tables.append(_make_precision_table(measured))
+        rates = [rate.correct(measured[-1]) for rate in rates]
+    tables.insert(1, make_rate_table(rates))
+    if settings.sample:
+        chosen = sample_unflagged(findings, settings.sample)
+        sentences.append("Label these, a random sample of the trials without findings, to measure recall:")
+        tables.append(Table("to_label", (Column("trial"), Column("rule")), tuple((trial, "") for trial in chosen)))
     if judgements:
         sentences.append(_describe_judge(settings.judge or "", judgements))
         sentences += [f"{trial} could not be judged: {reason}" for trial, reason in judgements.failures.items()]
@@ -113,20 +123,27 @@ def _make_finding_table(findings: Mapping[str, Sequence[Finding]]) -> Table:
     return Table.from_records("findings", columns, records, extra={"trials": len(findings)})
 
 
-def _make_precision_table(findings: Mapping[str, Sequence[Finding]], labels: Mapping[str, Collection[str]]) -> Table:
+def _make_precision_table(measured: Sequence[RulePrecision]) -> Table:
     columns = (
         Column("rule"),
         Column("flagged", kind="integer"),
         Column("right", kind="integer"),
         Column("violations", kind="integer"),
         Column("precision", kind="percent"),
+        Column("precision_interval", "95% interval", "interval"),
+        Column("unflagged", kind="integer"),
         Column("recall", kind="percent"),
+        Column("recall_interval", "95% interval", "interval"),
     )
     rows = [
-        (rule.rule, rule.flagged, rule.right, rule.violations, rule.precision, rule.recall)
-        for rule in measure_precision(findings, labels)
+        (
+            *(rule.rule, rule.flagged, rule.right, rule.violations, rule.precision, rule.precision_interval),
+            *(rule.unflagged, rule.recall, rule.recall_interval),
+        )
+        for rule in measured
     ]
-    return Table("precision", columns, tuple(rows))
+    note = "Recall needs labels of a random sample of trials without findings (--sample); without any it is not known."
+    return Table("precision", columns, tuple(rows), notes=(note,))
 
 
 def _make_judge_table(judgements: Judgements) -> Table:

@@ -364,5 +364,8 @@ class Suite(Model):
     )
     tasks: tuple[str, ...]
     splits: dict[str, tuple[str, ...]] = Field(default={})
+    families: dict[str, tuple[str, ...]] = Field(
+        default={}, description="tasks so alike that results on them count as one observation, by the family's name"
+    )
     defaults: Defaults = Defaults()
     quirks: dict[str, Quirk] = Field(default={}, description="name -> what tasks of the suite may name as their quirk")

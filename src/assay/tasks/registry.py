@@ -76,6 +76,15 @@ class Registry:
                     splits[task] = splits[f"{suite.name}/{task}"] = split
         return {name: splits[name] for name in names if name in splits}
 
+    def family_of_each(self, names: Iterable[str]) -> dict[str, str]:
+        """Return the family of each task that has siblings, with or without its suite's name."""
+        families: dict[str, str] = {}
+        for suite, _ in self.suites.values():
+            for family, tasks in suite.families.items():
+                for task in tasks:
+                    families[task] = families[f"{suite.name}/{task}"] = family
+        return {name: families[name] for name in names if name in families}
+
     def task(self, name: str) -> Task:
         """Return the one task named `suite/task`, or `task` if that is unique."""
         tasks = self.select(name)

@@ -52,7 +52,7 @@ from assay.records import TrialFolder
 from assay.results import report
 from assay.results.inference import INTERVAL_METHOD
 from assay.results.measures import MEASURES
-from assay.results.verdict import format_strength, make_verdict
+from assay.results.verdict import make_verdict
 from assay.studies.similarity import draw_histogram
 from assay.web import drawing, markup, pages
 from assay.web.combined import combine_runs
@@ -357,7 +357,7 @@ def make_environment() -> "Environment":
         lstrip_blocks=True,
         finalize=clean_value,
     )
-    environment.globals.update(values=values, report=report, plural=plural, format_strength=format_strength)
+    environment.globals.update(values=values, report=report, plural=plural)
     environment.globals.update(drawing=drawing, markup=markup, pages=pages, max_files=MAX_SHOWN)
     environment.globals |= {"make_verdict": make_verdict, "interval_method": INTERVAL_METHOD}
     environment.globals["draw_histogram"] = draw_histogram

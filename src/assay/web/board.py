@@ -20,13 +20,14 @@ from typing import Any
 
 from assay.core.disk import random_token, write_json
 from assay.core.errors import MissingDependency, UsageError
-from assay.core.figure import STYLESHEET
+from assay.core.figure import STYLESHEET, Figure
 from assay.core.progress import NoProgress, Progress
 from assay.core.table import Table
 from assay.core.untrusted import read_json
 from assay.results.board import BoardEntry, BoardFolder, open_entry
+from assay.results.cost import draw_fronts, measure_costs
 from assay.results.disclosure import Disclosure, disclose_agents
-from assay.results.estimate import detectable_difference_in_success
+from assay.results.figures import number_colors
 from assay.results.frame import Frame, group_by, read_frame
 from assay.results.paired import Comparison
 from assay.tasks import Registry
@@ -70,7 +71,7 @@ class Group:
     conditions: Conditions
     rows: tuple[BoardRow, ...]
     comparisons: Sequence[Comparison]
-    detectable: float | None
+    fronts: Sequence[Figure]
     published: Any
 
 
@@ -168,7 +169,7 @@ def _add_entry(
 def _make_rows(entry: BoardEntry, trials: Frame, registry: Registry) -> Iterator[BoardRow]:
     disclosures = {(each.rules, each.agent): each for each in disclose_agents(trials)}
     for group in trials.group_by(lambda row: (row.rules, row.agent)):
-        for line in make_lines(group, group.strata):
+        for line in make_lines(group, group.families):
             disclosure = disclosures[group[0].rules, group[0].agent]
             yield BoardRow(entry, find_conditions(group, registry), line, disclosure, group)
 
@@ -183,7 +184,7 @@ def _group_rows(rows: Sequence[BoardRow], registry: Registry) -> list[Group]:
                 conditions=group[0].conditions,
                 rows=tuple(best_first),
                 comparisons=compare_rows(trials, best_first[0].label) if len(best_first) > 1 else (),
-                detectable=detectable_difference_in_success(trials),
+                fronts=draw_fronts(measure_costs(trials), number_colors(row.label for row in best_first)),
                 published=_find_published(group[0], registry),
             )
         )

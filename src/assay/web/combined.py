@@ -45,7 +45,7 @@ def combine_runs(views: Sequence[RunView]) -> list[CombinedGroup]:
     by_path = {view.folder.path: view for view in readable}
     rows = []
     for trials in frame.group_by(lambda row: (row.rules, row.agent)):
-        for line in make_lines(trials, trials.strata):
+        for line in make_lines(trials, trials.families):
             folders = (row.record.folder.path.parent.parent for row in trials if row.record)
             runs = tuple(dict.fromkeys(by_path[folder] for folder in folders))
             rows.append(CombinedRow(line, runs, trials, find_conditions(trials, registry)))

@@ -51,8 +51,8 @@ def find_conditions(rows: Sequence[TrialRow], registry: Registry) -> Conditions:
 def compare_rows(rows: Sequence[TrialRow], baseline: str) -> list[Comparison]:
     """Compare each agent with another one; nothing where a condition that pages do not name differs."""
     try:
-        strata = {row.task: row.split for row in rows}
-        return compare_agents(select_trials(rows), baseline=baseline, strata=strata)
+        families = {row.task: row.family for row in rows if row.family}
+        return compare_agents(select_trials(rows), baseline=baseline, families=families, chosen_beforehand=False)
     except UsageError:
         return []
 

@@ -1,12 +1,14 @@
 """The leaderboard: one line per agent over all tasks with the same rules."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean, median
+from math import inf
+from statistics import fmean, median_low
 
 from assay.results import inference
 from assay.results.frame import TrialRow, group_by
-from assay.results.inference import Interval
+from assay.results.inference import Families, Interval
+from assay.results.measures import sample_measure
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,14 @@ class Line:
     failures: int
 
 
-def make_lines(rows: Sequence[TrialRow], strata: Mapping[str, str]) -> list[Line]:
+def make_lines(rows: Sequence[TrialRow], families: Families) -> list[Line]:
     """Return the agents, the one with the highest success rate first."""
     by_agent = group_by((row for row in rows if row.counts), lambda row: row.agent)
-    lines = [_make_line(trials, strata) for trials in by_agent]
+    lines = [_make_line(trials, families) for trials in by_agent]
     return sorted(lines, key=lambda line: (-_or_low(line.success), -_or_low(line.improvement), line.agent))
 
 
-def _make_line(trials: Sequence[TrialRow], strata: Mapping[str, str]) -> Line:
+def _make_line(trials: Sequence[TrialRow], families: Families) -> Line:
     sample = {task[0].task: rates for task in group_by(trials, lambda row: row.task) if (rates := _successes(task))}
     ended = [row for row in trials if not row.pending and not row.inapplicable]
     costs = [row.cost for row in ended]
@@ -50,10 +52,10 @@ def _make_line(trials: Sequence[TrialRow], strata: Mapping[str, str]) -> Line:
         finished=len(ended),
         valid=sum(row.valid for row in ended),
         success=inference.mean_over_tasks(sample) if sample else None,
-        interval=inference.rate_interval(sample, strata=strata) if sample else None,
+        interval=inference.infer_mean(sample, families=families).interval if sample else None,
         error=inference.task_error(sample) if sample else None,
-        percentile=_mean(row.percentile for row in ended),
-        improvement=_median(_mean(row.improvement for row in task) for task in group_by(ended, lambda row: row.task)),
+        percentile=_mean_percentile(ended),
+        improvement=_median_improvement(ended),
         seconds=_mean(row.elapsed for row in ended),
         cost=None if any(cost is None for cost in costs) else _mean(costs),
         tokens=None if not ended else round(fmean(row.tokens for row in ended)),
@@ -69,14 +71,24 @@ def _successes(task: Sequence[TrialRow]) -> list[float]:
     return [float(row.success) for row in task if row.success is not None]
 
 
+def _mean_percentile(ended: Sequence[TrialRow]) -> float | None:
+    """Return the mean percentile over tasks, a failed trial counting as 0; None where tasks have no leaderboard."""
+    sample = sample_measure(ended, "percentile")
+    return 100 * inference.mean_over_tasks(sample) if any(row.has_leaderboard for row in ended) and sample else None
+
+
+def _median_improvement(ended: Sequence[TrialRow]) -> float | None:
+    """Return the median over tasks of the median improvement, failed trials being below all; None where it is one."""
+    tasks = group_by(ended, lambda row: row.task)
+    known = [task for task in tasks if any(row.improvement is not None or row.failure for row in task)]
+    medians = [median_low([-inf if row.improvement is None else row.improvement for row in task]) for task in known]
+    overall = median_low(medians) if medians else -inf
+    return None if overall == -inf else overall
+
+
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if known else None
-
-
-def _median(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
 
 
 def _or_low(value: float | None) -> float:

@@ -15,11 +15,18 @@ from assay.core.figure import STYLESHEET, Figure
 from assay.core.table import Column, Table, Value
 from assay.core.text import plural
 from assay.results import figures
+from assay.results.cost import cost_table, draw_fronts, measure_costs
 from assay.results.disclosure import Disclosure
-from assay.results.estimate import Summary, detectable_difference_in_success, summarize_agents, summarize_tasks
+from assay.results.estimate import Summary, summarize_agents, summarize_tasks
 from assay.results.frame import RuleSet, TrialRow, group_by
 from assay.results.paired import Comparison
-from assay.results.report import describe_attempts, describe_caveats, describe_success, short_task_name
+from assay.results.report import (
+    describe_attempts,
+    describe_caveats,
+    describe_missing,
+    describe_success,
+    short_task_name,
+)
 from assay.results.search_tree import SearchTree
 from assay.tasks.model import Measured
 from assay.web.tables import make_trial_table
@@ -64,6 +71,8 @@ class ReportSection:
     improvements: Figure | None
     success: Figure | None
     curves: Figure | None
+    fronts: list[Figure]
+    costs: Table | None
     reasons: Table
     trials: Table
 
@@ -76,6 +85,7 @@ def render_page(
     trees: Sequence[SearchTree] = (),
     disclosures: Sequence[Disclosure] = (),
     comparisons: Sequence[Comparison] = (),
+    refusal: str | None = None,
     parts: "Sequence[TrialPart]" = (),
 ) -> str:
     """Return the report as HTML.
@@ -88,6 +98,7 @@ def render_page(
         trees: The searches of agents.
         disclosures: How the trials were run, for each agent.
         comparisons: The agents compared with each other.
+        refusal: Why they are not compared, if they are not.
         parts: What happened in each trial, if the page is to include it.
     """
     template = _environment().get_template("report.html.jinja")
@@ -104,11 +115,11 @@ def render_page(
             _make_section(group, panels, palette, f"part{number}", prefixes) for number, group in enumerate(by_rules)
         ],
         counted=counted,
-        power=_format_power(by_rules),
         success=describe_success(rows),
         trees=[] if parts else trees,
         disclosures=disclosures,
         comparisons=comparisons,
+        refusal=refusal,
         trial_parts=parts,
         agents=len(palette),
         tasks=len({(row.rules, row.task) for row in counted}),
@@ -134,6 +145,7 @@ def write_figures(rows: Sequence[TrialRow], panels: Mapping[str, Measured], fold
         rules = _file_name(str(group[0].rules).replace("_", "-"))
         section = _make_section(group, panels, palette, rules)
         drawn = {"success": section.success, "improvement": section.improvements, "attempts": section.curves}
+        drawn |= {figure.name: figure for figure in section.fronts}
         drawn |= {f"scores-{_file_name(short_task_name(each.summary.task))}": each.figure for each in section.strips}
         for name, figure in drawn.items():
             if figure is not None:
@@ -146,12 +158,6 @@ def write_figures(rows: Sequence[TrialRow], panels: Mapping[str, Measured], fold
 
 def _file_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text)
-
-
-def _format_power(by_rules: Sequence[Sequence[TrialRow]]) -> str:
-    """Return the detectable difference in points for each set of rules that has one."""
-    differences = map(detectable_difference_in_success, by_rules)
-    return " and ".join(f"{100 * difference:.0f}" for difference in differences if difference)
 
 
 def _make_section(
@@ -173,17 +179,20 @@ def _make_section(
         for task in tasks
         if any(summary.score for summary in task)
     ]
+    costs = measure_costs(rows)
     return ReportSection(
         name=name,
         rules=rows[0].rules,
         tasks=tasks,
         agents=agents,
-        attempts=describe_attempts(agents),
+        attempts=[*describe_missing(agents), *describe_attempts(agents)],
         strips=strips,
         legend=_legend(strip.figure for strip in strips),
         improvements=figures.draw_improvements(by_task, palette),
         success=figures.draw_success(agents, palette),
         curves=figures.draw_attempts(agents, palette),
+        fronts=draw_fronts(costs, palette),
+        costs=cost_table(costs) if costs else None,
         reasons=_make_reason_table(rows),
         trials=make_trial_table(ordered, palette, link, exclude=["title"]),
     )

@@ -13,13 +13,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from assay.core.errors import AssayError, UsageError
+from assay.core.errors import AssayError
 from assay.core.garbage import pause_garbage_collection
 from assay.records import RunFolder, TrialFolder, find_runs
 from assay.results.estimate import Summary, summarize_tasks
 from assay.results.frame import Frame, RuleSet, TrialRow, group_by, read_frame
 from assay.results.measures import Measure
-from assay.results.paired import Comparison, compare_agents, select_trials
+from assay.results.paired import Comparison, compare_agents, compare_if_possible, select_trials
 from assay.tasks import Task
 from assay.web.background import Background
 from assay.web.leaderboard import Line, make_lines
@@ -99,7 +99,7 @@ class RunView:
         sections = []
         for group in rows.group_by(lambda row: row.rules):
             tasks = tuple(map(tuple, group_by(summarize_tasks(group), lambda summary: summary.task)))
-            lines = tuple(make_lines(group, self.rows.strata))
+            lines = tuple(make_lines(group, self.rows.families))
             sections.append(RunSection(group[0].rules, lines, tasks, group))
         return sections
 
@@ -116,22 +116,18 @@ class RunView:
 
     def compare(
         self,
-        measure: Measure,
+        measure: Measure | None,
         baseline: str | None = None,
         others: Sequence["RunView"] = (),
         ignore: Sequence[str] = (),
     ) -> list[Comparison]:
         """Compare the agents of this run, and of other runs; `UsageError` says why they cannot be compared."""
         trials = select_trials(row for run in (self, *others) for row in run.rows)
-        return compare_agents(trials, measure=measure, baseline=baseline, strata=self.rows.strata, ignore=ignore)
+        return compare_agents(trials, measure=measure, baseline=baseline, families=self.rows.families, ignore=ignore)
 
     def compare_all(self) -> list[Comparison]:
         """Compare its agents with each other; nothing where they cannot be compared."""
-        measures: tuple[Measure, ...] = ("success", "wins")
-        for measure in measures:
-            with suppress(UsageError):
-                return self.compare(measure)
-        return []
+        return compare_if_possible(self.rows)[0]
 
 
 class Runs:

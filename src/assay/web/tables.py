@@ -41,6 +41,7 @@ def _make_record(row: TrialRow, colors: Mapping[str, int], link: Callable[[Trial
         "unsealed" if row.unsealed else "",
         f"fork from step {row.parent_step}, not in means" if row.parent else "",
         "was rerun, not in means" if row.replaced else "",
+        "rerun of an attempt that counts, not in means" if row.repeated else "",
     ]
     title, agent = (", ".join([name, *filter(None, notes)]) for name in (row.title, row.agent))
     return {

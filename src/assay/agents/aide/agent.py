@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.resources import files
 from importlib.resources.abc import Traversable
 from random import Random
 from typing import ClassVar
@@ -23,8 +24,9 @@ from assay.agents.aide.execute import (
     run_all,
     write_submission,
 )
-from assay.agents.aide.operators import OperatorPrompts
+from assay.agents.aide.operators import Memory, OperatorPrompts
 from assay.agents.aide.policies import POLICIES, PolicySettings
+from assay.agents.aide.published import PublishedSearch
 from assay.agents.aide.review import review_attempts
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
@@ -48,7 +50,9 @@ class SearchState:
 class Aide(PolicySettings, Agent):
     """Drafts, debugs, improves and crosses over complete scripts, each scored by its own validation.
 
-    The best script's submission is what counts.
+    The best script's submission is what counts. With `rules=published` it is AIDE as MLE-bench ran it: it asks the role
+    `review` about each node and runs scripts one after another; `exec_share`, `memory` and the settings for reviews,
+    retries and confirmation do not apply.
     """
 
     scripts: ClassVar[tuple[str, ...]] = ("assay.agents.aide:preview.py",)
@@ -66,12 +70,18 @@ class Aide(PolicySettings, Agent):
     confirm: int = Field(0, ge=0, description="best nodes to rerun with another seed before the final choice")
     max_attempts: int = Field(3, ge=1, description="attempts to get a readable reply per script")
     memory: int = Field(6_000, ge=0, description="max characters about earlier nodes in a prompt")
+    remember_failures: bool = Field(True, description="include failed nodes in what a prompt says about earlier ones")
     adaptive: bool = Field(False, description="ask for more complex solutions the more siblings were tried")
 
     async def work(self, bench: Workbench) -> None:
         """Search round by round until the steps are used; the best submission so far is always in place."""
+        if self.rules == "published":
+            folder = self.templates or files("assay.agents.aide").joinpath("templates", "published")
+            await PublishedSearch(self, bench, Templates("assay.agents.aide", folder)).run()
+            return
         templates = Templates("assay.agents.aide", self.templates)
-        prompts = OperatorPrompts(templates, await make_system_prompt(bench, templates), self.memory, self.adaptive)
+        memory = Memory(self.memory, self.remember_failures)
+        prompts = OperatorPrompts(templates, await make_system_prompt(bench, templates), memory, self.adaptive)
         config = DraftConfig(bench, prompts, self.max_attempts, partial(self._time_limit, bench))
         state = SearchState(bench, config, Journal(bench.task.metric.direction))
         while bench.clock.steps_left > self._reserved_steps(bench):

@@ -19,7 +19,7 @@ _NO_PREVIEW = ("(not available; see the task)", ["(not available)"])
 
 async def make_system_prompt(bench: Workbench, templates: Templates) -> str:
     """Return what stays the same from node to node: the task, the data, the packages, and the guidelines."""
-    task, (data, packages) = bench.task, await _preview(bench)
+    task, (data, packages) = bench.task, await preview_data(bench)
     return templates.fill(
         "system",
         task=briefing(bench),
@@ -32,7 +32,7 @@ async def make_system_prompt(bench: Workbench, templates: Templates) -> str:
     )
 
 
-async def _preview(bench: Workbench) -> tuple[str, list[str]]:
+async def preview_data(bench: Workbench) -> tuple[str, list[str]]:
     """Run `preview.py` in the lab and return its overview of the data and the packages."""
     script = files("assay.agents.aide").joinpath("preview.py").read_bytes()
     command = ["python", "-", str(_MAX_PREVIEW)]

@@ -88,7 +88,7 @@ async def write_submission(bench: Workbench, best: Candidate) -> None:
     """Write the best submission so far to its place in the workspace, and its script next to it."""
     script = best.node.code.encode(errors="replace")
     for path, content in ((bench.task.submission.file, best.submission), (BEST_SOLUTION, script)):
-        if refusal := await _write(bench, path, content):
+        if refusal := await write_file(bench, path, content):
             await bench.note("submission not written", path=path, reason=refusal)
 
 
@@ -172,7 +172,7 @@ async def _run(
 ) -> list[CommandResult | str]:
     """Run scripts in parallel; return how each ended, or why it could not be run."""
     scripts = [(f"{folders[node.id]}/{_SCRIPT}", node.code.encode(errors="replace")) for node in nodes]
-    refusals = [await _write(bench, path, code) for path, code in scripts]
+    refusals = [await write_file(bench, path, code) for path, code in scripts]
     threads = str(max(1, bench.task.resources.cores // max(1, len(nodes))))
     variables = {**dict.fromkeys(_THREADS, threads), **extra}
 
@@ -232,7 +232,7 @@ async def _clean_up(bench: Workbench, folders: Sequence[str]) -> None:
     await bench.execute(["sh", "-c", f"{shlex.join(command)} 2>/dev/null; true"], seconds=_CLEANUP_SECONDS)
 
 
-async def _write(bench: Workbench, path: str, content: bytes) -> str | None:
+async def write_file(bench: Workbench, path: str, content: bytes) -> str | None:
     """Write a file, making room first if something is in the way or the disk is full; return why it cannot be done."""
     try:
         await bench.write(path, content)

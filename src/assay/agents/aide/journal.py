@@ -30,11 +30,17 @@ def fix_chain(journal: Journal, node: SearchNode) -> tuple[SearchNode, ...]:
     return tuple(reversed(chain))
 
 
-def open_bugs(journal: Journal, max_debug_depth: int) -> tuple[SearchNode, ...]:
-    """Return the buggy nodes without a fix that result from fewer than `max_debug_depth` consecutive fixes."""
+def open_bugs(journal: Journal, max_debug_depth: int, max_debug_seconds: float | None = None) -> tuple[SearchNode, ...]:
+    """Return the buggy nodes without a fix that result from fewer than `max_debug_depth` consecutive fixes.
+
+    Nodes are excluded if they and the fixes that led to them ran for more than `max_debug_seconds`.
+    """
+    candidates = (node for node in journal.nodes if node.buggy and node.code and not journal.children(node))
+    chains = {node.id: fix_chain(journal, node) for node in candidates}
     return tuple(
-        node
-        for node in journal.nodes
-        if node.buggy and node.code and not journal.children(node)
-        if len(fix_chain(journal, node)) - 1 < max_debug_depth
+        chain[-1]
+        for chain in chains.values()
+        if len(chain) - 1 < max_debug_depth
+        if max_debug_seconds is None
+        or sum(node.execution.seconds for node in chain if node.execution) <= max_debug_seconds
     )

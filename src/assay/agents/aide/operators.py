@@ -27,12 +27,20 @@ _FEW_SIBLINGS, _SOME_SIBLINGS = 2, 4
 
 
 @dataclass(frozen=True)
+class Memory:
+    """How much a prompt says about earlier nodes: at most so many characters, and whether failed nodes are included."""
+
+    size: int
+    failures: bool = True
+
+
+@dataclass(frozen=True)
 class OperatorPrompts:
     """What is constant in a search: the templates, the system prompt, and how much of the past is included."""
 
     templates: Templates
     system: str
-    memory: int
+    memory: Memory
     complexity_hints: bool = False
 
 
@@ -63,10 +71,10 @@ def make_messages(
     values: dict[str, object] = {"budget": templates.fill("budget", **vars(budget))}
     parents = [journal.nodes[id] for id in node.parents]
     if node.operator == "debug":
-        values |= _describe_buggy(journal, parents[0], prompts.memory // divisor, _MAX_OUTPUT // divisor)
+        values |= _describe_buggy(journal, parents[0], prompts.memory.size // divisor, _MAX_OUTPUT // divisor)
     else:
         hint = complexity_hint(journal, node) if prompts.complexity_hints else ""
-        values["memory"] = summarize_nodes(journal, prompts.memory // divisor)
+        values["memory"] = summarize_nodes(journal, prompts.memory.size // divisor, failures=prompts.memory.failures)
         values["complexity"] = f"{hint}\n" if hint else ""
     if node.operator in ("improve", "crossover"):
         values |= _describe_good(parents[0])
@@ -114,12 +122,12 @@ def _describe_work(node: SearchNode) -> str:
     return phrases[node.operator]
 
 
-def summarize_nodes(journal: Journal, max_length: int) -> str:
+def summarize_nodes(journal: Journal, max_length: int, *, failures: bool = True) -> str:
     """Return a summary of earlier nodes for drafts and improvements.
 
     Where not everything fits, the best good nodes take precedence, followed by the latest failures.
     """
-    failed = [node for node in reversed(journal.nodes) if node.buggy]
+    failed = [node for node in reversed(journal.nodes) if node.buggy and failures]
     ranked = [*sorted(journal.good, key=journal.value, reverse=True), *failed]
     entries: dict[int, str] = {}
     remaining = max_length

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from assay.agents.agent import Settings
 from assay.agents.aide.journal import Choice, find_drafts, fix_chain, open_bugs
+from assay.core.quantities import Seconds
 from assay.records import Journal
 from assay.records.events import SearchNode
 
@@ -22,12 +23,23 @@ PolicyName = Literal["greedy", "mcts", "evolution", "random"]
 class PolicySettings(Settings):
     """Settings of the search policies; each policy reads those that concern it."""
 
+    rules: Literal["default", "published"] = Field(
+        "default", description="published: AIDE as MLE-bench ran it: its prompts, decisions and working folder"
+    )
     policy: PolicyName = Field("greedy", description="search policy: greedy, mcts, evolution or random")
     drafts: int = Field(5, ge=1, description="greedy, random: solutions drafted from scratch before any is improved")
     debug_prob: float = Field(
         0.5, ge=0, le=1, description="greedy, random: probability of debugging a buggy node, if there is one"
     )
-    max_debug_depth: int = Field(3, ge=0, description="consecutive fixes that are tried before a node is abandoned")
+    max_debug_depth: int = Field(
+        3,
+        ge=0,
+        description="consecutive fixes that are tried before a node is abandoned; greedy under the published rules "
+        "tries one more",
+    )
+    max_debug_seconds: Seconds | None = Field(
+        None, description="mcts, evolution: running time of a node and its fixes after which no other fix is tried"
+    )
     width: int = Field(5, ge=1, description="mcts: children to expand before descending")
     exploration: float = Field(0.25, ge=0, description="mcts: exploration weight in UCT")
     population: int = Field(5, ge=1, description="evolution: nodes per generation")
@@ -62,8 +74,9 @@ def uniform(journal: Journal, random: Random, settings: PolicySettings) -> Choic
 def _draft_or_debug(journal: Journal, random: Random, settings: PolicySettings) -> Choice | None:
     if len(find_drafts(journal)) < settings.drafts:
         return Choice("draft")
-    buggy = open_bugs(journal, settings.max_debug_depth)
-    if buggy and random.random() < settings.debug_prob:
+    buggy = open_bugs(journal, settings.max_debug_depth + (settings.rules == "published"))
+    debugs = random.random() < settings.debug_prob
+    if debugs and buggy:
         return Choice("debug", (random.choice(buggy).id,))
     return None if journal.good else Choice("draft")
 
@@ -75,7 +88,7 @@ def mcts(journal: Journal, random: Random, settings: PolicySettings) -> Choice:
     root's children are drafts, those of a good node are its improvements. A buggy child stands for what its fixes lead
     to; an abandoned one is dead, and one that is still being evaluated cannot be descended into.
     """
-    if buggy := open_bugs(journal, settings.max_debug_depth):
+    if buggy := open_bugs(journal, settings.max_debug_depth, settings.max_debug_seconds):
         return Choice("debug", (buggy[0].id,))
     for parent in (None, *journal.good):
         if 0 < len(_attempts(journal, parent)) < settings.width:
@@ -146,7 +159,7 @@ def evolution(journal: Journal, random: Random, settings: PolicySettings) -> Cho
     The first generation consists of drafts, later ones of improvements and, from some point on, crossovers. Buggy nodes
     are debugged at once; fixes do not count towards the size of a generation.
     """
-    if buggy := open_bugs(journal, settings.max_debug_depth):
+    if buggy := open_bugs(journal, settings.max_debug_depth, settings.max_debug_seconds):
         return Choice("debug", (buggy[0].id,))
     generation = sum(node.operator != "debug" for node in journal.nodes) // settings.population
     pool = _parent_pool(journal, settings.max_pool)

@@ -49,6 +49,8 @@ class External(Agent):
 
     profile: str = Field("", description="the agent: aide, mini-swe-agent, claude-code, codex, …, or a path.toml")
     command: str = Field("", description="command to run instead of a profile, with {task}, {endpoint}, {model}, …")
+    arguments: str = Field("", description="arguments to add to those of the profile, e.g. agent.search.debug_prob=0.5")
+    notes: str = Field("", description="notes to add to the task prompt")
     environment: str = Field("", description="lab environment with its packages; default: the profile's")
     variables: tuple[str, ...] = Field((), description="more environment variables, e.g. NAME=VALUE;NAME=VALUE")
     trajectory: tuple[str, ...] = Field((), description="files to keep with the record, e.g. logs/*;*.json")
@@ -130,6 +132,8 @@ class External(Agent):
         values = placeholder_values(bench, profile.model, "", resumed=bool(past))
         check = CHECK.format(endpoint=values["endpoint"], max_validations=MAX_VALIDATIONS)
         values["task"] = (RESUMED if past else "") + briefing(bench, check=check)
+        values["task"] += f"\n\n{self.notes}" if self.notes else ""
+        values["arguments"] = f"{profile.arguments} {self.arguments}".strip()
         variables = {name: fill_placeholders(value, values) for name, value in self._variables(profile).items()}
         command = ExternalCommand(
             [fill_placeholders(word, values) for word in profile.command],

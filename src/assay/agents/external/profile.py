@@ -24,13 +24,14 @@ class Profile(Model):
 
     In the command, the variables and the files, these placeholders are replaced by their values in the lab: `{task}`,
     `{endpoint}`, `{port}`, `{model}`, `{seconds}`, `{max_seconds}`, `{steps}`, `{half_steps}`, `{submission}`,
-    `{workspace}`, `{agent}`, `{python}`, `{seed}` and `{resumed}`.
+    `{workspace}`, `{agent}`, `{python}`, `{seed}`, `{arguments}` and `{resumed}`.
     """
 
     format: Literal["profile/1"] = "profile/1"
     title: str = ""
     about: str = ""
     command: tuple[str, ...] = Field(min_length=1, description="program and arguments, run in the workspace")
+    arguments: str = Field(default="", description="value of {arguments}; a trial can add others")
     asks_models: bool = Field(default=True, description="whether it asks a model; if not, no --model is needed")
     environment: str | None = Field(
         default=None, description="lab environment with its packages: a name or requirements file"

@@ -23,6 +23,8 @@ from assay.agents.mlagentbench.actions import (
     find_action,
     perform_action,
 )
+from assay.agents.mlagentbench.actions.edits import BACKUPS
+from assay.agents.mlagentbench.actions.files import LOOKUP_SECONDS
 from assay.agents.mlagentbench.text_protocol import describe_actions, describe_fields, format_turn, parse_text
 from assay.agents.mlagentbench.tool_protocol import make_tools, parse_tool_call
 from assay.agents.mlagentbench.turns import ActionCall, ThoughtField, Turn
@@ -83,8 +85,8 @@ class ActionAgent(Agent):
 
     rules: Literal["default", "published"] = Field(
         "default",
-        description="published: prompts structured as in the paper, actions in its order, hidden ones can be called, "
-        "malformed calls take no step, repetition does not end the trial",
+        description="published: prompts and observations structured as in the paper, actions in its order, hidden ones "
+        "can be called, malformed calls take no step, repetition does not end the trial, cut-off edits are written",
     )
     protocol: Literal["text", "tools"] = Field("text", description="how the model calls actions: text or tools")
     steps_in_context: int = Field(3, ge=1, description="number of recent steps shown to the model")
@@ -96,6 +98,7 @@ class ActionAgent(Agent):
         description="identical consecutive actions that end the trial, with a warning before; 0: no limit; "
         "default: 10, or 0 under the published rules",
     )
+    notes: str = Field("", description="notes to add to the task prompt")
     add_actions: tuple[str, ...] = Field((), description="actions to offer in addition, e.g. Read File+Write File")
     remove_actions: tuple[str, ...] = Field((), description="default actions not to offer, in the same form")
     interactive: bool = Field(False, description="offer Request Help; requires a person at the terminal")
@@ -119,7 +122,10 @@ class ActionAgent(Agent):
             self.script_seconds,
             self.session_seconds,
             self.max_output,
+            self.rules == "published",
         )
+        if context.published:
+            await bench.execute(["mkdir", "-p", BACKUPS], seconds=LOOKUP_SECONDS)
         state = AgentState(context, self.offered_actions(), self.callable_actions())
         while (call := await self._next_call(state)) is not None:
             if self.rules == "published" and (reason := _find_mismatch(state, call)):
@@ -261,10 +267,12 @@ class ActionAgent(Agent):
 
     def _messages(self, state: AgentState, memory: str, complaint: str) -> list[Message]:
         bench, templates = state.context.bench, state.context.templates
+        published = state.context.published
+        task = bench.description.strip() if published else briefing(bench, check=self._describe_check(state))
         system = templates.fill(
             self.prompt,
             actions=describe_actions(state.actions) if self.protocol == "text" else "",
-            task=briefing(bench, check=self._describe_check(state)),
+            task=f"{task}\n\n{self.notes}" if self.notes else task,
             submission=bench.task.submission.file,
             format=self._describe_format(templates),
         )

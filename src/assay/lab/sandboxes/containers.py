@@ -26,7 +26,7 @@ from assay.lab.environments import INSIDE, TOOLS_INSIDE, WEIGHTS_INSIDE
 from assay.lab.host.slots import LabSlot
 from assay.lab.interface import LabPaths, Sealing, Setup
 from assay.lab.sandboxes import seccomp
-from assay.lab.sandboxes.base import build_variables, choose_processors, rlimit_values
+from assay.lab.sandboxes.base import build_variables, choose_processors, pin_to_processors, rlimit_values
 from assay.lab.sandboxes.bwrap_args import ETC_FOLDERS, STATUS, WORKSPACE, find_hidden_folders, make_etc, system_links
 from assay.lab.sandboxes.freeze import freeze_tree, thaw_tree
 
@@ -84,6 +84,7 @@ class Docker:
         self._slot = slot
         self._prefix = f"{_name_prefix(home)}{slot.folder.name}"
         self._options = _options(self._engine, slot, setup)
+        self._pin = [] if self._engine.limits else pin_to_processors(setup)
         self._filter = slot.folder / "seccomp.json"
         self._filter.write_text(seccomp.build_profile(pinned=setup.pinned))
         if setup.image is None:
@@ -108,7 +109,18 @@ class Docker:
         options = [*self._options, *pid_file, f"--security-opt=seccomp={self._filter}"]
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(
-                [*self._engine.command, "run", "--name", name, *options, *settings, self._image, *_RUN, *command],
+                [
+                    *self._pin,
+                    *self._engine.command,
+                    "run",
+                    "--name",
+                    name,
+                    *options,
+                    *settings,
+                    self._image,
+                    *_RUN,
+                    *command,
+                ],
                 stdin=stdin,
                 cwd=folder,
                 start_new_session=True,
@@ -236,7 +248,7 @@ def find_engine(program: str) -> Engine:
     """Return a container engine that responds; `LabError` says why there is none."""
     path = shutil.which(program)
     if path is None:
-        raise LabError(f"{program} is not installed; start an engine, or use --sandbox auto, which needs none")
+        raise LabError(f"{program} is not installed")
     return _ask_engine(program, path)
 
 

@@ -210,8 +210,7 @@ def _check_row(row: LeaderboardRow, paths: Sequence[Path], splits: Mapping[str, 
 def _rate(
     results: Mapping[str, Sequence[CompetitionResult]], names: Sequence[str], splits: Mapping[str, Sequence[str]]
 ) -> RateSummary:
-    strata = {name: split for split in ("low", "medium", "high") for name in splits[split]}
-    return aggregate_reports(results, names, strata=strata).rates["any_medal_percentage"]
+    return aggregate_reports(results, names).rates["any_medal_percentage"]
 
 
 def _results(name: str, medals: Sequence[str]) -> list[CompetitionResult]:

@@ -1,0 +1,235 @@
+"""Runs that once misled their readers: the sentence each must produce, and the one it must not."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+from synthetic_outcomes import grade, outcome
+
+from assay.core.errors import UsageError
+from assay.results.estimate import summarize_agents, summarize_tasks
+from assay.results.frame import CONDITIONS, Frame, TrialRow
+from assay.results.inference import DifferenceVariance
+from assay.results.measures import Measure
+from assay.results.paired import compare_agents, select_trials
+from assay.results.power import Pilot, simulate_power
+from assay.results.report import describe_caveats, make_report
+from assay.results.verdict import comparison_tables, describe_pair
+from assay.web.leaderboard import make_lines
+
+SAME = dict.fromkeys(CONDITIONS, "the same")
+
+
+def trial(
+    agent: str, task: int, seed: int, success: bool | None = None, score: float = 0.9, **fields: object
+) -> TrialRow:
+    """A trial that succeeded or not, of one of many tasks."""
+    graded = grade("pocket/digits", score)
+    if success is not None:
+        graded = graded.model_copy(update={"success": success})
+    row = replace(outcome(agent=agent, seed=seed, score=score), grade=graded, conditions=SAME)
+    return replace(row, task=f"pocket/{task}", trial=f"{task}-{agent}-{seed}", **fields)  # type: ignore[arg-type]
+
+
+def missing(agent: str, task: int, seed: int, **fields: object) -> TrialRow:
+    """A trial without a grade: running, unless `fields` say otherwise."""
+    return replace(trial(agent, task, seed), **{"status": "running", "grade": None, **fields})  # type: ignore[arg-type]
+
+
+def grid(agent: str, tasks: int, seeds: int, won: Callable[[int, int], bool], **fields: object) -> list[TrialRow]:
+    return [trial(agent, task, seed, won(task, seed), **fields) for task in range(tasks) for seed in range(seeds)]
+
+
+def read(rows: Sequence[TrialRow], measure: Measure | None = None, **options: object) -> str:
+    """Everything that `assay compare` and `assay report` say about some trials."""
+    return " ".join("\n".join(_read(rows, measure, **options)).split())
+
+
+def _read(rows: Sequence[TrialRow], measure: Measure | None, **options: object) -> Iterator[str]:
+    try:
+        comparisons = compare_agents(select_trials(rows), measure=measure, **options)  # type: ignore[arg-type]
+    except UsageError as error:
+        yield str(error)
+    else:
+        for comparison in comparisons:
+            for pair in comparison.pairs:
+                yield from describe_pair(comparison, pair)
+            for table in comparison_tables(comparison):
+                yield table.to_text(width=400)
+    for table in make_report(Frame(rows)):
+        yield table.to_text(width=400)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Trials, how they are compared, and what must and must not be said of them."""
+
+    rows: list[TrialRow]
+    must: tuple[str, ...]
+    must_not: tuple[str, ...] = ()
+    measure: Measure | None = None
+    ignore: tuple[str, ...] = ()
+
+
+def third(task: int, seed: int) -> bool:
+    return seed == 0
+
+
+CASES = {
+    "a crash is not better than a poor score": Case(
+        [trial("careful", task, seed, score=0.6) for task in range(13) for seed in range(3)]
+        + [missing("crasher", task, seed, status="failed", cause="agent") for task in range(13) for seed in range(3)],
+        ("careful is better than crasher by improvement on these 13 tasks and on tasks like these",),
+        ("crasher is better",),
+        measure="improvement",
+    ),
+    "failures that were rerun": Case(
+        grid("base", 13, 3, third)
+        + grid("rerun", 13, 3, third)
+        + [
+            replace(trial("rerun", task, seed, True), repeated=True, trial=f"again-{task}-{seed}")
+            for task in range(13)
+            for seed in (1, 2)
+        ],
+        ("33% against 33% success, 0 points", "26 trials for other reasons; the first attempts count"),
+        ("rerun is better",),
+    ),
+    "trials that are still running": Case(
+        grid("fast", 13, 3, third)
+        + grid("slow", 13, 1, lambda task, seed: True)
+        + [missing("slow", task, seed) for task in range(13) for seed in (1, 2)],
+        ("the missing trials decide", "26 pending", "They allow 0 to +67 points"),
+        ("slow is better",),
+    ),
+    "other data, environments and machines": Case(
+        grid("a", 13, 3, lambda task, seed: True)
+        + [replace(row, conditions=SAME | {"data": "other", "environment": "other"}, load=6.0) for row in
+           grid("b", 13, 3, third)],
+        ("not comparable", "a and b differ in data", "in environment"),
+        ("a is better",),
+    ),
+    "unequal seeds": Case(
+        grid("unequal", 1, 40, lambda task, seed: True)
+        + [trial("unequal", task, 0, False) for task in (1, 2, 3)]
+        + grid("honest", 4, 3, lambda task, seed: task < 2),
+        ("unequal 40 of 43 25%", "honest 6 of 12 50%"),
+        ("40 of 43 93%",),
+    ),
+    "the interquartile mean of successes": Case(
+        grid("a", 13, 4, lambda task, seed: seed < 3) + grid("b", 13, 4, lambda task, seed: seed < 1),
+        ("a is better than b on these 13 tasks and on tasks like these", "75%"),
+        ("IQM", "middle half"),
+    ),
+    "a huge improvement on one task": Case(
+        [trial("a", task, seed, score=0.9167 * 1.12) for task in range(12) for seed in range(3)]
+        + [trial("b", task, seed, score=0.9167 * 1.40) for task in range(12) for seed in range(3)]
+        + [trial("a", 12, seed, score=0.9167 * 121) for seed in range(3)]
+        + [trial("b", 12, seed, score=0.9167 * 61) for seed in range(3)],
+        ("b is better than a by improvement on these 13 tasks",),
+        ("a is better", "934"),
+        measure="improvement",
+    ),
+    "one task": Case(
+        grid("lucky", 1, 16, lambda task, seed: True) + grid("other", 1, 16, lambda task, seed: False),
+        ("lucky is better than other on this task; on tasks like these that is not known: it takes at least 6 tasks",),
+        ("100% (81–100%)",),
+    ),
+    "a specialist on four easy tasks": Case(
+        grid("specialist", 4, 3, lambda task, seed: True)
+        + [missing("specialist", task, seed, status="inapplicable") for task in range(4, 13) for seed in range(3)]
+        + grid("generalist", 13, 3, lambda task, seed: task < 11),
+        ("on 4 tasks", "both 100%", "inapplicable (their tasks are compared for no agent)"),
+        ("specialist is better",),
+    ),
+    "infrastructure failures": Case(
+        grid("lost", 6, 3, lambda task, seed: True)
+        + [missing("lost", task, seed, status="failed", cause="infrastructure") for task in range(6, 13)
+           for seed in range(3)]
+        + grid("whole", 13, 3, lambda task, seed: task < 10),
+        ("lost: success is between 46% and 100%", "the missing trials decide"),
+        ("whole is better", "lost is better", "100% (8"),
+    ),
+    "another budget that is ignored": Case(
+        grid("a", 13, 3, lambda task, seed: True)
+        + [replace(row, conditions=SAME | {"budget": "24 s"}) for row in grid("b", 13, 3, lambda task, seed: False)],
+        ("Conditions: ignored: budget (the same: a; 24 s: b",),
+        ignore=("budget",),
+    ),
+    "a busy machine": Case(
+        [replace(row, load=0.5) for row in grid("a", 13, 3, lambda task, seed: True)]
+        + [replace(row, load=6.0) for row in grid("b", 13, 3, third)],
+        ("Conditions: different load (idle machine: a; busy machine: b", "Busy machine: 39 trials of 78"),
+    ),
+    "success that tells nobody apart": Case(
+        [trial("v1", 0, seed, False, score=0.098) for seed in range(4)]
+        + [trial("v2", 0, seed, False, score=0.398) for seed in range(4)],
+        ("v2 is better than v1 by score, paired by task (success does not tell them apart: both 0%) on this task",),
+        ("no difference",),
+    ),
+    "three tasks, nine of nine": Case(
+        grid("automl", 3, 3, lambda task, seed: True) + grid("starter", 3, 3, lambda task, seed: False),
+        ("automl is better than starter on these 3 tasks; on tasks like these that is not known: it takes at least 6 "
+         "tasks.", "p < 0.001"),
+        ("too few to be sure",),
+    ),
+    "contaminated and indicative tasks": Case(
+        [replace(row, known_leaks=1) for row in grid("a", 7, 1, lambda task, seed: True)]
+        + grid("b", 7, 1, lambda task, seed: False),
+        ("Known leaks of answers: 0, 1, 2, 3, 4 and 2 more tasks",),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_sentence_misleads(name: str) -> None:
+    case = CASES[name]
+    text = read(case.rows, case.measure, ignore=case.ignore)
+    assert [words for words in case.must if words not in text] == [], text
+    assert [words for words in case.must_not if words in text] == [], text
+
+
+def test_percentiles_count_failures():
+    board = {"gold_threshold": 0.99, "silver_threshold": 0.98, "bronze_threshold": 0.97, "percentile": 99.0}
+    lucky = trial("crashy", 0, 0)
+    rows = [replace(lucky, grade=lucky.grade and lucky.grade.model_copy(update=board))]
+    rows += [missing("crashy", 0, seed, status="failed", cause="agent") for seed in range(1, 24)]
+    (line,) = make_lines(rows, {})
+    assert line.percentile == pytest.approx(99 / 24)
+
+
+def test_two_tasks_promise_no_power():
+    assert simulate_power(Pilot(0.5, DifferenceVariance(0.01, 0.01)), 0.9, tasks=2, seeds=1) == 0
+
+
+def test_a_leader_among_equals_is_corrected_for_its_choice():
+    """Twenty agents with the same probabilities: the best one owes its rank to luck."""
+    import numpy as np
+
+    random = np.random.default_rng(3)
+    rates = random.beta(0.125, 0.16, 22)
+    rows = [
+        trial(f"agent {agent}", task, seed, bool(random.random() < rates[task]))
+        for agent in range(20) for task in range(22) for seed in range(3)
+    ]  # fmt: skip
+    leader = max(summarize_agents(rows), key=lambda summary: summary.success.value if summary.success else 0).agent
+    (comparison,) = compare_agents(select_trials(rows), baseline=leader, chosen_beforehand=False)
+    assert not any(pair.significant for pair in comparison.pairs)
+    assert all(pair.answers.like.claim.evidence.comparisons >= 190 - 19 for pair in comparison.pairs)
+    first = comparison.agents[0]
+    assert first.shrunken < first.mean and first.best < 0.9
+
+
+def test_two_agents_are_not_refused_because_of_a_third():
+    rows = grid("v1", 7, 1, lambda task, seed: False) + grid("v2", 7, 1, lambda task, seed: True)
+    cli = [replace(row, conditions=SAME | {"network": "models"}) for row in grid("cli", 7, 1, lambda task, seed: True)]
+    text = read([*rows, *cli])
+    assert "v2 is better than v1 on these 7 tasks and on tasks like these" in text
+    assert "Not compared: cli and v1 differ in network" in text
+
+
+def test_scores_within_the_noise_of_the_test_set_have_no_star():
+    rows = [
+        trial(agent, 0, seed, score=score) for agent, score in (("a", 0.90010), ("b", 0.90000)) for seed in range(3)
+    ]
+    assert describe_caveats(rows) == []
+    assert sum(summary.best for summary in summarize_tasks(rows)) <= 1
