@@ -72,10 +72,14 @@ for call in trial.model_calls:
 | `trials/ID/state.json` | how far the trial has come |
 | `trials/ID/submission/` | the submitted file and `manifest.json` |
 | `trials/ID/grade.json` | the grade |
-| `trials/ID/snapshots/objects/` | contents of files, named by their SHA-256 |
+| `trials/ID/snapshots/objects/` | contents of files, named by their SHA-256; with `.zlib` appended, compressed |
 | `trials/ID/snapshots/manifests/` | which files the workspace had at a snapshot, named by the SHA-256 of the manifest |
 | `trials/ID/trajectory/` | files that an external agent wrote about its own work, if it was asked to |
 | `trials/ID/lease`, `trials/ID/lease.N` | the newest epoch, and the claim of the process that holds the trial |
+
+A manifest lists all files (`snapshot/1`), or only what differs from the manifest that it names as `base`
+(`snapshot/2`): changed entries, and the names of removed ones. An object whose name ends in `.zlib` is compressed with
+zlib; the name has the SHA-256 of what was compressed.
 
 Files are written whole or not at all, and each names its format. The log is append-only: a last line without a newline
 was cut short by a crash and does not count.

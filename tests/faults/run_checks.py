@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from assay.lab.snapshots import load_snapshot
+from assay.lab.snapshots import load_snapshot, read_object
 from assay.records import TrialFolder, read_events
 from tiny_run import TinyRun
 
@@ -18,7 +18,7 @@ def workspace(trial: TrialFolder) -> dict[str, str]:
     """Return the content of a trial's workspace in its last snapshot."""
     last = [event for event in read_events(trial.events) if event.kind == "snapshot_taken"][-1]
     kept = load_snapshot(trial.snapshots, last.snapshot)
-    return {name: (trial.snapshots / "objects" / file.sha256).read_text() for name, file in kept.files.items()}
+    return {name: read_object(trial.snapshots, file.sha256).decode() for name, file in kept.files.items()}
 
 
 def check_complete(run: TinyRun, trials: int) -> None:

@@ -4,7 +4,11 @@ import dataclasses
 import hashlib
 import json
 import os
+import subprocess
+import sys
 import time
+import zlib
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,7 @@ from assay.lab import snapshots
 from assay.lab.snapshots import QUOTA_FACTOR, StoreQuota, take_snapshot
 
 pytestmark = pytest.mark.anyio
+EVIL_TEXT = b"evil " * 2000
 
 FILL = """
 echo one > a.txt; mkdir -p deep/er empty; echo two > deep/er/b.txt; ln -s a.txt link; ln -s /nowhere broken
@@ -200,6 +205,180 @@ def stored_bytes(store: Path) -> int:
 def read_bytes() -> int:
     """Return how many bytes this process has read so far."""
     return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def manifest_bytes(store: Path) -> int:
+    return sum(path.stat().st_size for path in (store / "manifests").iterdir())
+
+
+def take_many(
+    root: Path, store: Path, count: int, before: snapshots.Snapshot | None = None
+) -> list[snapshots.Snapshot]:
+    """Take snapshots of a workspace to which each round adds a folder, replaces a file, and removes a link."""
+    root.mkdir(exist_ok=True)
+    taken = []
+    for number in range(count):
+        (root / f"node-{number}").mkdir()
+        (root / f"node-{number}" / "solution.py").write_text(f"print({number})")
+        (root / "best.py").write_text(f"print({number})")
+        (root / f"link-{number % 2}").unlink(missing_ok=True)
+        (root / f"link-{(number + 1) % 2}").symlink_to("best.py")
+        before = take_snapshot(root, store, before, max_size=10**9)
+        taken.append(before)
+    return taken
+
+
+def test_manifests_grow_with_the_changes_and_every_snapshot_can_be_read(tmp_path: Path):
+    take_many(tmp_path / "half", tmp_path / "small", 120)
+    taken = take_many(tmp_path / "work", tmp_path / "store", 240)
+    # Twice the changes take twice the space, and a complete manifest more or less; complete ones would take four times.
+    ratio = manifest_bytes(tmp_path / "store") / manifest_bytes(tmp_path / "small")
+    assert ratio < 2.6
+    reader = snapshots.SnapshotReader(tmp_path / "store")
+    for snapshot in taken:
+        alone = snapshots.load_snapshot(tmp_path / "store", snapshot.id)
+        assert alone == snapshot == reader.load(snapshot.id)
+        assert (alone.chain, alone.complete, alone.differences) == (
+            snapshot.chain,
+            snapshot.complete,
+            snapshot.differences,
+        )
+        assert alone.differences <= alone.complete, "reading it costs at most twice a complete manifest"
+    assert [reader.load(snapshot.id) for snapshot in reversed(taken)] == taken[::-1]
+    snapshots.restore_snapshot(tmp_path / "half", tmp_path / "store", taken[-1], owner=None)
+    assert sorted(path.name for path in (tmp_path / "half").iterdir()) == sorted(
+        path.name for path in (tmp_path / "work").iterdir()
+    )
+
+
+def test_small_differences_to_a_large_workspace_do_not_make_an_endless_chain(tmp_path: Path):
+    root = tmp_path / "work"
+    root.mkdir()
+    for number in range(3000):  # not files: those that were just written are listed again
+        (root / f"{number}").symlink_to("x" * 100)
+    snapshot = take_snapshot(root, tmp_path / "store", max_size=10**9)
+    lengths = []
+    for number in range(300):
+        (root / f"{number}").rename(root / f"x{number}")
+        snapshot = take_snapshot(root, tmp_path / "store", snapshot, max_size=10**9)
+        lengths.append(len(snapshot.chain))
+    assert max(lengths) == 257 and lengths[-1] == 300 - 256
+
+
+WORK = """
+from pathlib import Path
+from assay.lab.snapshots import take_snapshot
+root, store, before = Path({root!r}), Path({store!r}), None
+for number in range(10**6):
+    (root / str(number)).write_text("x" * 5000 + str(number))
+    before = take_snapshot(root, store, before, max_size=10**9)
+    print(before.id, flush=True)
+"""
+
+
+def test_a_killed_process_leaves_no_snapshot_that_cannot_be_read(tmp_path: Path):
+    root, store = tmp_path / "work", tmp_path / "store"
+    root.mkdir()
+    code = WORK.format(root=str(root), store=str(store))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        ids = [process.stdout.readline().strip() for _ in range(60)]
+        process.kill()
+        ids += process.stdout.read().split()
+    whole = [path.stem for path in (store / "manifests").iterdir() if not path.name.startswith(".")]
+    assert set(ids) <= set(whole)
+    for id in whole:
+        for file in snapshots.load_snapshot(store, id).files.values():
+            assert len(snapshots.read_object(store, file.sha256)) == file.size
+    before = snapshots.load_snapshot(store, ids[-1])
+    (root / "next").write_text("after the crash")
+    after = take_snapshot(root, store, before, max_size=10**9)
+    assert snapshots.load_snapshot(store, after.id) == after and "next" in after.files
+
+
+def test_complete_manifests_and_plain_objects_of_earlier_versions_are_read_and_continued(tmp_path: Path):
+    root, store, content = tmp_path / "work", tmp_path / "store", b"a,b\n" * 5000
+    for folder in (root, store / "objects", store / "manifests"):
+        folder.mkdir(parents=True)
+    digest = hashlib.sha256(content).hexdigest()
+    (store / "objects" / digest).write_bytes(content)
+    files = {f"{number}.csv": evil_file(sha256=digest, size=len(content)) for number in range(20)}
+    text = json.dumps({"format": "snapshot/1", "files": files, "folders": {}, "links": {}, "left_out": []})
+    id = hashlib.sha256(text.encode()).hexdigest()
+    (store / "manifests" / f"{id}.json").write_text(text)
+    old = snapshots.load_snapshot(store, id)
+    snapshots.restore_snapshot(root, store, old, owner=None)
+    assert (root / "7.csv").read_bytes() == content == snapshots.read_object(store, digest)
+    new = take_snapshot(root, store, old, max_size=10**9)
+    (root / "new.csv").write_bytes(content)
+    newer = take_snapshot(root, store, new, max_size=10**9)
+    assert json.loads((store / "manifests" / f"{newer.id}.json").read_text())["base"] == new.id
+    assert [path.name for path in (store / "objects").iterdir()] == [digest], "the content is stored once"
+    assert snapshots.load_snapshot(store, newer.id) == newer
+
+
+async def test_files_that_shrink_are_stored_compressed_and_restored_exactly(opened: Open, tmp_path: Path):
+    async with opened() as lab:
+        await lab.write("table.csv", b"id,value\n" + b"1,0.5\n" * 20_000)
+        await shell(lab, "head --bytes 50000 /dev/urandom > noise; touch -d 2001-02-03 table.csv; sha256sum * > sums")
+        kept = await lab.snapshot(tmp_path)
+        names = {path.name for path in (tmp_path / "objects").iterdir()}
+        assert {f"{kept.files['table.csv'].sha256}.zlib", kept.files["noise"].sha256} <= names
+        assert stored_bytes(tmp_path) < 50_000 + 20_000
+        await shell(lab, "rm *")
+        await lab.restore(tmp_path, kept)
+        after = await shell(lab, "sha256sum --check --quiet sums && date -r table.csv +%F")
+    assert after.stdout.text == "2001-02-03\n"
+    assert len(snapshots.read_object(tmp_path, kept.files["table.csv"].sha256)) == 120_009
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (zlib.compress(bytes(10**8)), "at most"),
+        (zlib.compress(b"other"), "does not match"),
+        (b"not compressed", "cannot be read"),
+        (zlib.compress(EVIL_TEXT)[:-9], "does not match"),
+    ],
+    ids=["a bomb", "other content", "not compressed", "cut off"],
+)
+def test_a_compressed_object_that_is_not_what_it_should_be_is_refused(tmp_path: Path, content: bytes, reason: str):
+    digest = hashlib.sha256(EVIL_TEXT).hexdigest()
+    (tmp_path / "objects").mkdir()
+    (tmp_path / "objects" / f"{digest}.zlib").write_bytes(content)
+    with pytest.raises(RecordError, match=reason):
+        snapshots.read_object(tmp_path, digest)
+    (tmp_path / "objects" / f"{digest}.zlib").write_bytes(zlib.compress(EVIL_TEXT))
+    assert snapshots.read_object(tmp_path, digest) == EVIL_TEXT
+
+
+HOSTILE_DIFFERENCES: dict[str, dict[str, object]] = {
+    "no base": {"base": None},
+    "a base that is a path": {"base": "../../x"},
+    "a base that is missing": {"base": "0" * 64},
+    "a removed file that the base does not have": {"removed": {"files": ["x"], "folders": [], "links": []}},
+    "removed names that are a number": {"removed": {"files": 1, "folders": [], "links": []}},
+    "removed names of another kind": {"removed": {"files": [], "folders": [], "links": [], "devices": []}},
+    "no removed names": {"removed": None},
+    "an unknown key": {"chain": ["0" * 64]},
+    "a mode that is text": {"folders": {"f": "x"}},
+    "excluded files that are a number": {"left_out": 3},
+}
+
+
+@pytest.mark.parametrize("change", HOSTILE_DIFFERENCES.values(), ids=HOSTILE_DIFFERENCES)
+def test_a_hostile_difference_is_refused(tmp_path: Path, change: dict[str, object]):
+    (tmp_path / "work").mkdir()
+    base = take_snapshot(tmp_path / "work", tmp_path, max_size=10**9)
+    empty: dict[str, object] = {"files": {}, "folders": {}, "links": {}}
+    removed: dict[str, object] = {"files": [], "folders": [], "links": []}
+    for changes, refused in (({}, False), (change, True)):
+        content = {"format": "snapshot/2", "base": base.id, **empty, "removed": removed, **changes}
+        text = json.dumps(content)
+        id = hashlib.sha256(text.encode()).hexdigest()
+        (tmp_path / "manifests" / f"{id}.json").write_text(text)
+        with pytest.raises(RecordError) if refused else nullcontext():
+            assert snapshots.load_snapshot(tmp_path, id) == base
 
 
 EVIL = b"evil"

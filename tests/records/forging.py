@@ -103,9 +103,20 @@ class Forger:
         digest = hashlib.sha256(content).hexdigest()
         (folder.snapshots / "objects" / digest).write_bytes(content)
         manifest["files"][name].update(sha256=digest, size=len(content))
-        text = json.dumps(manifest, sort_keys=True)
-        new = hashlib.sha256(text.encode()).hexdigest()
-        (folder.snapshots / "manifests" / f"{new}.json").write_text(text)
+        self._replace_snapshot(folder, old, manifest)
+
+    def split_last_snapshot(self, folder: TrialFolder, name: str) -> None:
+        """Have the last manifest of a trial add a file to another manifest, as in a long trial."""
+        old = find_last_snapshot(read_events(folder.events))
+        manifest = json.loads((folder.snapshots / "manifests" / f"{old}.json").read_text())
+        added = {name: manifest["files"].pop(name)}
+        base = self._write_manifest(folder, manifest)
+        removed: dict[str, list[str]] = {"files": [], "folders": [], "links": []}
+        difference = {"files": added, "folders": {}, "links": {}, "removed": removed}
+        self._replace_snapshot(folder, old, {"format": "snapshot/2", "base": base, **difference})
+
+    def _replace_snapshot(self, folder: TrialFolder, old: str | None, manifest: dict[str, Any]) -> None:
+        new = self._write_manifest(folder, manifest)
 
         def point(logged: Events) -> None:
             for event in logged:
@@ -113,6 +124,12 @@ class Forger:
                     event["snapshot"] = new
 
         forge(folder.events, point)
+
+    def _write_manifest(self, folder: TrialFolder, manifest: dict[str, Any]) -> str:
+        text = json.dumps(manifest, sort_keys=True)
+        id = hashlib.sha256(text.encode()).hexdigest()
+        (folder.snapshots / "manifests" / f"{id}.json").write_text(text)
+        return id
 
     def copy(self, trial: TrialFolder, seed: int, events: Callable[[Events], object] | None = None) -> TrialFolder:
         """Copy a trial as a further seed."""

@@ -331,9 +331,12 @@ def test_an_export_shows_where_a_submission_comes_from(finished, tmp_path):
             archive.extractall(tmp_path / name)
         return RunFolder(tmp_path / name)
 
+    for trial in finished.trials[:2]:
+        finished.forger.split_last_snapshot(trial, "submission.csv")
     good = export("good")
     check = {"registry": Registry([TINY]), "home": finished.home}
     assert verify_run(good, run_digest(good), **check).grade == "consistent"
+    assert len(list(good.path.rglob("snapshots/manifests/*.json"))) >= 6, "at least two are differences"
     for path in (tmp_path / "good").rglob("snapshots/manifests/*.json"):
         path.unlink()
     bare = verify_run(good, run_digest(good), **check)

@@ -10,7 +10,8 @@ import pytest
 from forging import change, forge
 
 from assay.core.errors import RecordError
-from assay.records import RunFolder, TrialFolder
+from assay.records import RunFolder, TrialFolder, read_events
+from assay.records.origin import find_last_snapshot
 from assay.records.signature import check_digest, run_digest, run_digest_if_intact
 from assay.records.verify import RecordFinding, check_run
 from assay.results.regrade import compare_speeds, compare_trial
@@ -242,6 +243,16 @@ def test_a_removed_content_of_a_snapshot_is_found(finished):
     removed = next((trial.snapshots / "objects").iterdir())
     removed.unlink()
     assert named(found_in(finished), trial, f"snapshots/objects/{removed.name}", "but it is missing")
+
+
+def test_a_missing_base_of_a_manifest_is_found(finished):
+    trial = finished.trials[0]
+    finished.forger.split_last_snapshot(trial, "submission.csv")
+    assert found_in(finished) == []
+    id = find_last_snapshot(read_events(trial.events))
+    manifest = json.loads((trial.snapshots / "manifests" / f"{id}.json").read_text())
+    (trial.snapshots / "manifests" / f"{manifest['base']}.json").unlink()
+    assert named(found_in(finished), trial, f"{id}.json", f"{manifest['base']}.json is missing")
 
 
 def test_a_changed_snapshot_is_found(finished):

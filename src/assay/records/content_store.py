@@ -4,10 +4,9 @@ import base64
 import hashlib
 from pathlib import Path
 
-from assay.core.disk import atomic_write, make_private_folder
 from assay.core.errors import RecordError
 from assay.core.untrusted import MAX_CONTENT
-from assay.lab.snapshots import read_object
+from assay.lab.snapshots import read_object, store_object
 from assay.records.events import Content
 
 _MAX_INLINE = 10_000
@@ -19,7 +18,6 @@ class ContentStore:
 
     def __init__(self, snapshots: Path) -> None:
         self.snapshots = snapshots
-        self._objects = snapshots / "objects"
 
     def put(self, data: bytes) -> Content:
         """Store a content and return how the log refers to it."""
@@ -33,13 +31,7 @@ class ContentStore:
 
     def keep(self, data: bytes) -> str:
         """Store a content as a file, however short it is, and return its SHA-256."""
-        digest = hashlib.sha256(data).hexdigest()
-        path = self._objects / digest
-        if not path.exists():
-            make_private_folder(self.snapshots)
-            make_private_folder(path.parent)
-            atomic_write(path, data)
-        return digest
+        return store_object(self.snapshots, data)
 
     def get(self, content: Content) -> bytes:
         """Return the content that the log refers to; `RecordError` if it is missing or damaged."""

@@ -16,13 +16,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from assay.core.disk import hash_file
 from assay.core.errors import RecordError
 from assay.core.text import one_line
-from assay.core.untrusted import find_special_file, is_plain_name, read_json, read_lines, refuse_links
+from assay.core.untrusted import find_special_file, is_plain_name, read_lines, refuse_links
 from assay.grading.result import Grade
+from assay.lab.snapshots import SnapshotReader, hash_object, object_digests
 from assay.records.consistency import check_consistency, recorded_contents
 from assay.records.copies import CopyFinder, take_fingerprint
 from assay.records.events import (
@@ -285,16 +286,14 @@ def _check_state(folder: TrialFolder, events: Sequence[Event]) -> Iterator[Recor
 
 def _check_snapshots(name: str, store: Path, events: Sequence[Event]) -> Iterator[RecordFinding]:
     """Check whether the contents that a log names are stored, under the hashes by which it names them."""
-    objects, manifests = store / "objects", store / "manifests"
-    present = {path.name for path in objects.iterdir()} if objects.is_dir() else set()
-    for digest in sorted(present):
-        part = f"snapshots/objects/{digest}"
-        if digest.startswith("."):
-            continue  # a copy that a crash interrupted
-        if not (objects / digest).is_file():
+    manifests, present = store / "manifests", object_digests(store)
+    for digest, path in present.items():
+        part = f"snapshots/objects/{path.name}"
+        if not path.is_file():
             yield RecordFinding(name, part, "it is not a plain file")
-        elif hash_file(objects / digest) != digest:
+        elif not _has_digest(store, digest):
             yield RecordFinding(name, part, "its content does not have the hash it is named by: it was changed")
+    reader, unreadable = SnapshotReader(store), dict[str, str]()
     for id in dict.fromkeys(event.snapshot for event in events if isinstance(event, SnapshotTaken)):
         path = manifests / f"{id}.json"
         part = f"snapshots/manifests/{path.name}"
@@ -303,20 +302,26 @@ def _check_snapshots(name: str, store: Path, events: Sequence[Event]) -> Iterato
         elif hash_file(path) != id:
             yield RecordFinding(name, part, "its content does not have the hash it is named by")
         else:
-            for digest in sorted(_objects_of(path) - present):
+            try:
+                files = reader.load(id).files
+            except RecordError as error:
+                unreadable.setdefault(str(error), part)  # all that differ from a damaged one fail alike
+                continue
+            for digest in sorted({file.sha256 for file in files.values()} - present.keys()):
                 message = f"snapshot {id[:10]} names this content, but it is missing"
                 yield RecordFinding(name, f"snapshots/objects/{digest}", message)
+    for message, part in unreadable.items():
+        yield RecordFinding(name, part, message)
     named = {content.sha256 for content in recorded_contents(events) if not content.inline}
-    for digest in sorted(named - present):
+    for digest in sorted(named - present.keys()):
         yield RecordFinding(name, f"snapshots/objects/{digest}", "the log names this content, but it is missing")
 
 
-def _objects_of(manifest: Path) -> set[str]:
+def _has_digest(store: Path, digest: str) -> bool:
     try:
-        files: dict[str, Any] = read_json(manifest, 2**29)["files"]
-        return {str(file["sha256"]) for file in files.values()}
-    except (RecordError, ValueError, LookupError, TypeError, AttributeError):
-        return set()  # its hash is right, so it was written this way; restoring it says what is wrong
+        return hash_object(store, digest) == digest
+    except RecordError:
+        return False
 
 
 def _last(events: Sequence[Event], kind: type[Found]) -> Found | None:

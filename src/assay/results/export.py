@@ -1,7 +1,7 @@
 """Export of a run into one zip file that a leaderboard can show and verify, with published-format grading reports.
 
-Of the snapshots it has the manifest of each trial's last one: the names and hashes of the files in the workspace, which
-show where the submission comes from.
+Of the snapshots it has the manifests that each trial's last one is read from: the names and hashes of the files in the
+workspace, which show where the submission comes from.
 The same records give the same file, to the byte.
 """
 
@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.disk import random_token
-from assay.core.errors import UsageError
+from assay.core.errors import RecordError, UsageError
 from assay.core.untrusted import MAX_CONTENT, read_plain, refuse_links
 from assay.formats.zip_writer import DEFLATED, Packed, ZipWriter
 from assay.grading.batch import NotGraded, make_report
 from assay.grading.result import Grade
+from assay.lab.snapshots import load_snapshot
 from assay.records import RunFolder, read_events
 from assay.records.origin import find_last_snapshot
 from assay.records.signature import run_digest
@@ -79,7 +80,11 @@ def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:
     for folder in run.trials():
         refuse_links(folder.path / "submission", folder.snapshots, folder.snapshots / "manifests")
         snapshot = find_last_snapshot(read_events(folder.events))
-        for name in (*_TRIAL_FILES, *([f"snapshots/manifests/{snapshot}.json"] if snapshot else ())):
+        manifests = list[str]()
+        if snapshot:
+            with suppress(RecordError):  # without them it cannot be said where the submission comes from
+                manifests = [f"snapshots/manifests/{id}.json" for id in load_snapshot(folder.snapshots, snapshot).chain]
+        for name in (*_TRIAL_FILES, *manifests):
             with suppress(FileNotFoundError):
                 members[f"trials/{folder.path.name}/{name}"] = read_plain(folder.path / name, MAX_CONTENT)
         if submissions and (submission := folder.submission):

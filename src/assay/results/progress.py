@@ -28,7 +28,7 @@ from assay.grading import grade_submission
 from assay.grading.grade import beats_baseline
 from assay.grading.noise import score_halves
 from assay.grading.result import Grade, Medal
-from assay.lab.snapshots import load_snapshot, read_object
+from assay.lab.snapshots import SnapshotReader, read_object
 from assay.records import BudgetUsed, TrialFile, TrialFolder, read_events
 from assay.records.events import CallFinished, SnapshotTaken
 from assay.records.search import find_submissions, read_journal
@@ -210,11 +210,12 @@ def _make_rows(
             row = replace(row, node=node.id, own_metric=node.metric)
         rows.append(replace(row, picked=picked))
 
+    snapshots = SnapshotReader(folder.snapshots)
     for event in events:
         if isinstance(event, CallFinished):
             used = event.used
         if isinstance(event, SnapshotTaken):
-            kept = load_snapshot(folder.snapshots, event.snapshot).files.get(task.submission.file)
+            kept = snapshots.load(event.snapshot).files.get(task.submission.file)
             picked = kept.sha256 if kept else None
             add(event.step, event.number, picked, picked=True)
             while unpicked and unpicked[0][0] <= used.elapsed:

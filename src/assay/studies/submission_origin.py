@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from assay.core.text import one_line
 from assay.core.untrusted import MAX_CONTENT, open_plain
-from assay.lab.snapshots import load_snapshot
+from assay.lab.snapshots import SnapshotReader
 from assay.records import Event, TrialFolder, read_journal
 from assay.records.events import (
     ActionRequest,
@@ -83,8 +83,9 @@ def check_evaluation_code(events: Sequence[Event], trial: TrialFolder, task: Tas
         path: hashlib.sha256(content).hexdigest() for path, content in task.starter.items() if _EVALUATION.search(path)
     }
     taken = [event for event in events if isinstance(event, SnapshotTaken)] if provided else []
+    snapshots = SnapshotReader(trial.snapshots)
     for event in taken:
-        files = load_snapshot(trial.snapshots, event.snapshot).files
+        files = snapshots.load(event.snapshot).files
         for path, digest in list(provided.items()):
             if path not in files or files[path].sha256 != digest:
                 del provided[path]
@@ -158,12 +159,13 @@ def _find_typed(events: Sequence[Event], digest: str) -> Iterator[Evidence]:
 def _find_unproduced(events: Sequence[Event], digest: str, trial: TrialFolder) -> Iterator[Evidence]:
     """Yield the step in which the content appeared, under any name, if no code was executed in it."""
     calls: list[CallStarted] = []
+    snapshots = SnapshotReader(trial.snapshots)
     for event in events:
         if isinstance(event, CallStarted):
             calls.append(event)
         if not isinstance(event, SnapshotTaken):
             continue
-        if all(file.sha256 != digest for file in load_snapshot(trial.snapshots, event.snapshot).files.values()):
+        if all(file.sha256 != digest for file in snapshots.load(event.snapshot).files.values()):
             calls = []
             continue
         commands = [call for call in calls if isinstance(call.request, CommandRequest)]

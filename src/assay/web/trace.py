@@ -10,7 +10,7 @@ from typing import Literal, assert_never
 from assay.core.diff import unified_diff
 from assay.core.errors import RecordError
 from assay.core.text import one_line, plural
-from assay.lab.snapshots import Snapshot, load_snapshot, manifest_size, read_object
+from assay.lab.snapshots import Snapshot, SnapshotReader, read_object
 from assay.records.content_store import ContentStore
 from assay.records.events import (
     ActionRequest,
@@ -211,7 +211,7 @@ class _Builder:
         self._contents = contents
         self._snapshots = snapshots
         self._snapshot: tuple[str, Snapshot] | None = None
-        self._manifests = _MAX_MANIFESTS
+        self._reader = SnapshotReader(snapshots, _MAX_MANIFESTS) if snapshots else None
         self._files: dict[str, str] = {}
         self._open: dict[int, tuple[Entry, CallStarted]] = {}
         self._entries: list[Entry] = []
@@ -360,13 +360,10 @@ class _Builder:
     def _compare_snapshot(self, event: SnapshotTaken, at: float) -> None:
         """Add how the files changed since the last snapshot, if they did."""
         before = self._snapshot
-        if self._snapshots is None or (before and before[0] == event.snapshot):
+        if self._reader is None or (before and before[0] == event.snapshot):
             return
         try:
-            self._manifests -= manifest_size(self._snapshots, event.snapshot)
-            if self._manifests < 0:
-                raise RecordError("the workspace has too many files for this page; open the files of a step instead")
-            now = load_snapshot(self._snapshots, event.snapshot)
+            now = self._reader.load(event.snapshot)
         except RecordError as error:
             entry = Entry(event.number, "files", "workspace not shown", at, event.step)
             entry.blocks = [Block("reason", str(error))]
