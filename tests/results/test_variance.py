@@ -1,6 +1,7 @@
 """Components of variance, against statsmodels, a published row and numbers worked by hand."""
 
 import warnings
+from statistics import fmean
 
 import numpy as np
 import pandas as pd
@@ -76,7 +77,7 @@ def test_siblings_that_agree_are_variance_of_families():
 
 
 def test_noise_of_test_rows_is_taken_out_of_what_it_adds_to():
-    noise = TestNoise(error=0.009167)  # a hundredth of the baseline of digits
+    noise = TestNoise(error=0.0009167)  # a thousandth of the baseline of digits
     rows = [
         outcome(task, agent, seed, grade=grade(task, score + 0.01 * seed, noise=noise))
         for agent, scores in (("a", (0.9, 0.1)), ("b", (0.5, 0.2)))
@@ -84,7 +85,9 @@ def test_noise_of_test_rows_is_taken_out_of_what_it_adds_to():
         for seed in range(2)
     ]
     parts = decompose_variance(rows, "improvement")
-    # (0.009167 / 0.9167)² of one task and (0.009167 / 0.1873)² of the other
-    assert parts.components["test rows"] == pytest.approx((0.0001 + 0.048942**2) / 2, rel=1e-3)
+    # The slope of s / (s + b) is b / (s + b)², with b = 0.9167 on digits and 0.1873 on house prices.
+    slopes = [0.9167 / (score + 0.9167) ** 2 for score in (0.9, 0.91, 0.5, 0.51)]
+    slopes += [0.1873 / (score + 0.1873) ** 2 for score in (0.1, 0.11, 0.2, 0.21)]
+    assert parts.components["test rows"] == pytest.approx(fmean((0.0009167 * slope) ** 2 for slope in slopes), rel=1e-3)
     table = variance_table(parts)
     assert sum(row[2] for row in table.rows) == pytest.approx(1)

@@ -28,7 +28,12 @@ def page_of(tmp_path_factory):
 
 def test_one_file_shows_the_sum_the_conditions_and_every_trial(page_of, open_file):
     page = open_file(page_of(), viewport={"width": 390, "height": 800})
-    expect(page.get_by_text("research leads starter, but 4 tasks are too few for significance.")).to_be_in_viewport()
+    expect(
+        page.get_by_text(
+            "research is better than starter on these 4 tasks; on tasks like these that is not known: it takes at "
+            "least 6 tasks."
+        )
+    ).to_be_in_viewport()
     expect(page.get_by_role("heading", name="How it was run")).to_be_visible()
     conditions = page.locator(".disclosure").last
     for text in (

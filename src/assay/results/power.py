@@ -87,7 +87,7 @@ def find_difference(pilot: Pilot, tasks: int, seeds: int, comparisons: int = 1) 
 
 
 def simulate_power(
-    pilot: Pilot, difference: float, tasks: int, seeds: int, comparisons: int = 1, simulations: int = 1500
+    pilot: Pilot, difference: float, tasks: int, seeds: int, comparisons: int = 1, simulations: int = 3000
 ) -> float:
     """Return how often the test over tasks like these finds a difference between two agents.
 

@@ -149,13 +149,14 @@ def _between_families(values: Floats, families: Sequence[str]) -> float:
 
 
 def _row_noise(rows: Sequence[TrialRow], measure: Measure) -> list[float]:
-    """Return the variance that test rows give to a measure that is linear in the score, of each trial that has it."""
+    """Return the variance that test rows give to a measure with a slope in the score, of each trial that has it."""
     scales = []
     for row in rows:
         if row.score_error is None or row.grade is None:
             continue
-        if measure == "improvement" and row.grade.baseline:
-            scales.append((row.score_error / row.grade.baseline) ** 2)
+        starter = row.grade.baseline
+        if measure == "improvement" and starter and row.score is not None:
+            scales.append((row.score_error * starter / (row.score + starter) ** 2) ** 2)  # the slope of s / (s + b)
         gold = row.grade.gold_threshold
         if measure == "normalized" and row.sample_score is not None and gold is not None and gold != row.sample_score:
             scales.append((row.score_error / (gold - row.sample_score)) ** 2)
