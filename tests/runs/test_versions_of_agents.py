@@ -78,7 +78,7 @@ def test_an_unfinished_trial_never_runs_with_other_code_than_it_was_planned_with
     assert "Removed from the run by its user: 1 waiting." in tiny.call("report", str(tiny.out)).stdout
 
 
-def test_a_rerun_replaces_a_trial_in_results_and_keeps_its_record(tiny):
+def test_a_rerun_of_an_agents_failure_is_recorded_and_the_first_attempt_counts(tiny):
     assert tiny.call(*tiny.run_words("Idles", "starter")).returncode == 0
     first, other = tiny.folder.trials()
     result = tiny.call("run", "--again", "--failed", str(tiny.out), "--quiet")
@@ -86,8 +86,8 @@ def test_a_rerun_replaces_a_trial_in_results_and_keeps_its_record(tiny):
     *_, again = tiny.folder.trials()
     assert again.file.replaces == first.path.name and again.path.name == f"{first.path.name}-again-1"
     assert len(tiny.folder.file.trials) == 3 and first.grade is not None
-    assert [outcome.counts for outcome in read_frame(tiny.folder)] == [False, True, True]
-    assert "Rerun: 1 trial, 1 of them failed" in result.stdout
+    assert [outcome.counts for outcome in read_frame(tiny.folder)] == [True, True, False]
+    assert "Rerun: 1 trial for other reasons; the first attempts count. 0 of the reruns succeeded" in result.stdout
     assert tiny.call("run", "--again", str(other.path), "--quiet").returncode == 0
     assert tiny.folder.file.trials[-1] == f"{other.path.name}-again-1"
     assert tiny.call("verify", str(tiny.out)).returncode == 0

@@ -185,7 +185,7 @@ budget = {{ steps = 3 }}
 prices = {{ "scripted/{model}" = {{ input = 0, output = 100000 }} }}
 """
     )
-    done = exam("study", "scaling", plan, "--over", "steps", "--out", run, "--quiet", "--json")
+    done = exam("study", "scaling", plan, "--over", "steps", "--out", run, "--trust", "--quiet", "--json")
     assert done.returncode == 0, done.stderr
     points = json.loads(done.stdout)["tables"]["points"]["rows"]
     assert [(point["value"], point["oracle"]) for point in points] == [(0, 0), (0, 1), (0, 1)]

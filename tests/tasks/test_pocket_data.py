@@ -35,7 +35,7 @@ BYTES = {
     "next-character": "cf06dd60093ee2c50ae4725eaa466cc4468dcbf0b344c755d4b363f4fe9d6af9",
     "next-visit": "ed8a1f695703a27854dd806665d6efece308c0358c3179be703d1a67435d74df",
     "paper-topics": "4f4cd9fc0e25c2471768825582f49e4c5e37dc22bc80d95b5f95aefd2f7106cf",
-    "passage-search": "db3ebf5cdb623b04a34e92f70bdc9868482490985c99fa53a57c7e839b98c661",
+    "passage-search": "e0ce52cd2863c88e6b5f3a91741b555d673603e42559c3c39984eb3598d0562e",
     "patient-survival": "72c5db392c0965724dd785f6bb94467400f05fc188de3afcf60a41d140abaf1c",
     "radio-galaxies": "c64137bbbdd28da56005e249f5081c7301333adee0c560e3658fc7b926dcffe3",
     "shuttle-anomalies": "b1696cc9cb7b92a7d22dafb4f199fa81faa6dbded98fb503b3c60dfda44878e8",

@@ -46,7 +46,8 @@ _CONDITIONS = [
     "--ignore",
     multiple=True,
     type=click.Choice(_CONDITIONS),
-    help="Compare although trials differ in this. Can be repeated.",
+    metavar="CONDITION",
+    help=f"Compare although trials differ in this: {', '.join(_CONDITIONS)}. Can be repeated.",
 )
 @click.option(
     "--margin",

@@ -56,7 +56,7 @@ def main() -> None:
     print("submitted a default model")
     left = config["search_seconds"] - (time.monotonic() - STARTED)
     config["search_seconds"] = max(1.0, left / len(labels.columns))
-    submit(config, test, labels, inputs, unseen, fit_counted if config["evaluations"] else fit_search)
+    submit(config, test, labels, inputs, unseen, fit_counted if config.get("evaluations") else fit_search)
 
 
 def submit_constant(config: dict, test: pd.DataFrame, labels: pd.DataFrame) -> None:

@@ -9,7 +9,7 @@ from assay.data.polars_tables import write
 from .._shared.addresses import read_passages
 
 TRAIN, TEST, CANDIDATES = 150, 400, 20
-NEARBY = 12
+NEARBY = 60
 """Years that the other candidates may be away: language alone tells distant times apart."""
 SEED = 20272
 
@@ -30,7 +30,9 @@ def prepare(job: PrepareJob) -> None:
         rankings: list[str] = []
         listed: list[list[str]] = []
         for query in random.permutation(np.flatnonzero(own)):
-            siblings = np.flatnonzero((addresses == addresses[query]) & (np.abs(np.arange(len(texts)) - query) > 1))
+            siblings = np.flatnonzero(
+                (addresses == addresses[query]) & np.isin(np.abs(np.arange(len(texts)) - query), (1, 2))
+            )
             near = np.flatnonzero(own & (np.abs(years - years[query]) <= NEARBY) & (addresses != addresses[query]))
             if len(siblings) == 0 or len(near) < CANDIDATES - 1 or len(queries) == count:
                 continue
