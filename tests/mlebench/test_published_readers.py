@@ -51,7 +51,12 @@ SUMS = [
 def test_votes_add_up_over_all_columns_of_the_file_as_python_rounds(
     submission: str, why: str | None, tmp_path: Path
 ) -> None:
-    graded = grade("mlebench/hms-harmful-brain-activity-classification", votes("1,3,7", "2,2,8", extra=",patient_id"), submission, tmp_path)
+    graded = grade(
+        "mlebench/hms-harmful-brain-activity-classification",
+        votes("1,3,7", "2,2,8", extra=",patient_id"),
+        submission,
+        tmp_path,
+    )
     assert (graded.why, graded.valid_submission) == (why, why is None)
 
 
