@@ -18,6 +18,7 @@ demo:
 	@$(BIN)/assay prepare pocket:quick
 	@$(BIN)/assay run pocket:quick --agent starter --agent automl,evaluations=3 --seeds 3 --out $(DEMO)
 	@$(BIN)/assay report $(DEMO) --html $(DEMO)/report.html
+	@$(BIN)/assay compare $(DEMO)
 	@echo "See every step of every trial: $(BIN)/assay view $(DEMO) --open"
 
 test:
