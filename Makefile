@@ -11,7 +11,7 @@ test test-quick test-random: export OPENBLAS_NUM_THREADS := 1
 # Tests start thousands of Python processes, each of which would compile Assay's modules again.
 test test-quick test-random: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-quick test-random lint docs bench pin-descriptions clean
+.PHONY: demo test test-quick test-random faults lint docs bench pin-descriptions clean
 
 demo:
 	@$(PYTHON) tools/install.py demo
@@ -32,6 +32,11 @@ test-quick:
 test-random:
 	@$(PYTHON) tools/install.py test
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m hypothesis --hypothesis-profile=random
+
+# The large form of tests/faults, as root: 500 kills on one machine, Slurm and Ray.
+faults:
+	@$(PYTHON) tools/install.py test
+	@$(BIN)/python tests/faults/storm.py
 
 lint:
 	@$(PYTHON) tools/install.py lint

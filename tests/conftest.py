@@ -74,6 +74,21 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
+NEED_ROOT = {
+    "tests/cluster/test_ray.py": "needs root, to create network namespaces",
+    "tests/cluster/test_slurm.py": "needs root, to create network namespaces",
+    "tests/faults/test_disks.py": "needs root, to mount, freeze and shut down disks",
+}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Say of tests that need root that they do, if an ordinary user runs them; CI runs them as root."""
+    reason = NEED_ROOT.get(item.nodeid.partition("::")[0])
+    if reason and os.geteuid() != 0:
+        item.add_marker(pytest.mark.skip(reason=reason))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let every worker start with files that hold slow tests, so that none is left with a long test at the end.

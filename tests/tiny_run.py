@@ -12,6 +12,8 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.records import RunFolder, read_events
+from assay.records.signature import run_digest
+from assay.results.verification import verify_run
 from assay.tasks import Registry
 from command_line import Assay
 
@@ -23,6 +25,13 @@ PATIENCE = 300.0
 def prepare_tiny(home: Home) -> None:
     """Prepare the tiny suite, without starting a process."""
     prepare(home, Registry([TESTS / "tiny"]).task("tiny/coin"), progress=NoProgress())
+
+
+def check_verified(out: Path, home: Home) -> None:
+    """Check that an honest run of the tiny suite is consistent, without a doubt."""
+    run = RunFolder(out)
+    verification = verify_run(run, run_digest(run), Registry([TESTS / "tiny"]), home)
+    assert verification.grade == "consistent", verification.findings
 
 
 class TinyRun:

@@ -40,6 +40,9 @@ TEST_PROGRAMS = {
     "munged": "munge",
     "ip": "iproute2",
     "faketime": "faketime",
+    "podman": "podman",
+    "runc": "runc",
+    "newuidmap": "uidmap",
 }
 TEST_AGENTS = ("aide", "mini-swe-agent", "claude-code", "codex", "gemini-cli")
 TARGETS = {

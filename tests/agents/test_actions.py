@@ -48,6 +48,23 @@ def test_action_names_match_regardless_of_case_and_punctuation():
     assert find_action("Edit", offered) is None
 
 
+async def test_published_observations_have_the_published_structure(trial):
+    async with trial.bench() as bench:
+        do = ActionDriver(bench, published=True)
+        await bench.execute(["ln", "-s", "data/train.csv", "train.csv"])
+        assert "\ntrain.csv\n" in await do("List Files", dir_path=".")
+        await do("Write File", file_name="say.py", content="import sys\nprint('a')\nprint('b', file=sys.stderr)\n")
+        observed = await do("Inspect Script Lines", script_name="say.py", start_line_number=2, end_line_number=90)
+        assert observed.endswith(" 3):\n\nprint('a')\nprint('b', file=sys.stderr)\n")
+        observed = await do("Inspect Script Lines", script_name="say.py", start_line_number=50, end_line_number=60)
+        assert observed.endswith(" 3):\n\n")
+        assert (await do("Execute Script", script_name="say.py")).endswith(":\n\na\n")
+        await do("Write File", file_name="fail.py", content="print('a')\n1 / 0\n")
+        observed = await do("Execute Script", script_name="fail.py")
+        assert observed.startswith("The script was executed.") and "ZeroDivisionError" in observed
+        assert do.last.cause == "crash"
+
+
 async def test_files_can_be_listed_read_written_and_copied(trial):
     async with trial.bench() as bench:
         do = ActionDriver(bench)

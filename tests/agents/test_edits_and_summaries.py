@@ -77,6 +77,17 @@ async def test_an_edit_saved_over_another_file_can_be_undone(trial, script):
         assert (await trial.workspace())["other.py"] == b"precious"
 
 
+async def test_under_the_published_rules_a_cut_off_edit_is_written(trial, script):
+    cut_off = {"text": "Here it is:\n```python\nprint(1)\nprint(", "stop": "length"}
+    async with trial.bench({"main": script(cut_off, "no code")}) as bench:
+        do = ActionDriver(bench, published=True)
+        edit = {"script_name": "train.py", "edit_instruction": "print", "save_name": "new.py"}
+        assert (await do("Edit Script (AI)", **edit)).startswith("The edited file was saved to new.py.")
+        assert (await trial.workspace())["new.py"] == b"print(1)\nprint("
+        await do("Edit Script (AI)", **edit)
+        assert do.last.cause == "format"
+
+
 @pytest.mark.parametrize(
     ("reply", "cause"),
     [

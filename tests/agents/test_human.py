@@ -16,7 +16,7 @@ from assay.core.errors import LabError
 from assay.lab.snapshots import load_snapshot
 from assay.records import OutOfBudget, RunFolder, read_events
 from assay.tasks import Budget
-from tiny_run import prepare_tiny
+from tiny_run import check_verified, prepare_tiny
 
 pytestmark = pytest.mark.anyio
 
@@ -247,3 +247,4 @@ async def test_assay_run_gives_the_person_one_shell_after_another(home, tmp_path
     trials = list(RunFolder(tmp_path / "run").trials())
     assert [trial.state.status for trial in trials] == ["done", "done"]
     assert all(trial.grade.sealed and trial.state.validations == 1 for trial in trials)
+    check_verified(tmp_path / "run", home)

@@ -6,6 +6,7 @@ import pytest
 
 from assay.records import read_events
 from assay.records.tape import finished_calls
+from tiny_run import check_verified
 
 SCRIPTS = Path(__file__).parent / "external_agents"
 
@@ -22,6 +23,7 @@ def run_agent(tiny):
         done = tiny.call(*tiny.run_words(agent, time="5m"), "--model", model, *words)
         assert done.returncode == 0, done.stderr
         (trial,) = tiny.folder.trials()
+        check_verified(tiny.out, tiny.home)
         return trial
 
     return run

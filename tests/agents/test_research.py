@@ -180,6 +180,14 @@ async def test_under_the_published_rules_malformed_calls_take_no_step_and_hidden
     assert "steps and" not in prompts_of(trial)[0].rpartition("# Previous steps")[2]
 
 
+async def test_the_published_prompt_has_the_research_problem_and_no_budget_or_rules(trial, script):
+    await trial.work(Research(rules="published"), {"main": script(say("List Files", dir_path="."), END)})
+    prompt, after = prompts_of(trial)
+    assert "Guess which side" in prompt
+    assert all(heading not in prompt for heading in ("# Budget", "# Rules", "# Submission", "# Evaluation"))
+    assert "backup/\ndata/\ndescription.md\ntrain.py\n" in after
+
+
 async def test_endless_malformed_calls_end_a_trial_under_the_published_rules(trial, script):
     await trial.work(Research(rules="published"), {"main": script(*[say("List Files", folder=".")] * 60)})
     assert trial.actions() == []

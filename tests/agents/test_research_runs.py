@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.records import RunFolder
-from tiny_run import prepare_tiny
+from tiny_run import check_verified, prepare_tiny
 
 TESTS = Path(__file__).parent.parent
 BRAIN = TESTS / "agents" / "scripted_researcher.py"
@@ -30,7 +30,7 @@ def only_trial(out):
 
 
 @pytest.mark.parametrize("agent", ["research,protocol=tools", "react", "act"])
-def test_assay_run_with_each_agent_solves_the_tiny_task(tiny, tmp_path, agent):
+def test_assay_run_with_each_agent_solves_the_tiny_task(tiny, home, tmp_path, agent):
     done = tiny(*run_words(tmp_path / "run", agent))
     assert done.returncode == 0, done.stderr
     trial = only_trial(tmp_path / "run")
@@ -38,6 +38,7 @@ def test_assay_run_with_each_agent_solves_the_tiny_task(tiny, tmp_path, agent):
     assert trial.grade is not None and trial.grade.score == 1.0
     assert trial.grade.sealed is True
     assert trial.state.steps == 7
+    check_verified(tmp_path / "run", home)
 
 
 @pytest.mark.parametrize(("agent", "steps"), [("research,rules=published", 14), ("research", 10)])

@@ -18,8 +18,6 @@ from command_line import Assay
 from tiny_run import TinyRun, prepare_tiny
 
 PATIENT = Path(__file__).with_name("patient.py")
-# Only root can create network namespaces.
-collect_ignore = [] if os.geteuid() == 0 else ["test_slurm.py", "test_ray.py"]
 # Without the last one, Ray's client server sometimes breaks the processes it starts.
 RAY = {"RAY_TMPDIR": SCRATCH, "RAY_USAGE_STATS_ENABLED": "0", "GRPC_ENABLE_FORK_SUPPORT": "0"}
 

@@ -23,11 +23,17 @@ def core() -> Path:
 
 
 @pytest.fixture
-def opened(home: Home, core: Path) -> Open:
+def sandbox() -> SandboxName:
+    """The sandbox in which `opened` opens labs by default; a test may be parametrised with others."""
+    return "bubblewrap"
+
+
+@pytest.fixture
+def opened(home: Home, core: Path, sandbox: SandboxName) -> Open:
     """Return a function that opens a lab in the fresh home."""
 
     def open_one(
-        sandbox: SandboxName = "bubblewrap",
+        sandbox: SandboxName = sandbox,
         limits: Limits | None = None,
         data: Path | None = None,
         pinned: bool = False,

@@ -4,7 +4,16 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+import pytest
+
 from assay.lab import Completed, Lab, Limits
+
+EVERY_SANDBOX = pytest.mark.parametrize("sandbox", ["bubblewrap", "landlock", "podman"])
+"""Runs an attack in every sandbox that seals."""
+WITHOUT_ENGINE = pytest.mark.parametrize("sandbox", ["bubblewrap", "landlock"])
+"""Runs an attack in the sandboxes that need no container engine, whose containers start slowly."""
+WITH_NAMESPACES = pytest.mark.parametrize("sandbox", ["bubblewrap", "podman"])
+"""Runs an attack on what only namespaces separate; `landlock` records that it does not."""
 
 Open = Callable[..., AbstractAsyncContextManager[Lab]]
 

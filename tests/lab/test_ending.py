@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from inside import Open, host_processes, shell
+from inside import EVERY_SANDBOX, WITHOUT_ENGINE, Open, host_processes, shell
 
 from assay.core.disk import random_token
 from assay.core.home import Home
@@ -27,6 +27,7 @@ DAEMONS = {
 }
 
 
+@WITHOUT_ENGINE
 @pytest.mark.parametrize("way", DAEMONS)
 async def test_a_process_left_in_the_background_is_gone_at_the_end(opened: Open, way: str):
     word = f"1{fresh_number()}"
@@ -36,7 +37,8 @@ async def test_a_process_left_in_the_background_is_gone_at_the_end(opened: Open,
         assert host_processes(word) == []
 
 
-@pytest.mark.parametrize("way", DAEMONS)
+@EVERY_SANDBOX
+@pytest.mark.parametrize("way", ["setsid", "double fork"])
 async def test_a_process_left_in_the_background_is_gone_after_a_timeout(opened: Open, way: str):
     word = f"1{fresh_number()}"
     async with opened() as lab:
@@ -55,6 +57,7 @@ async def test_the_probe_for_leftover_processes_finds_one(opened: Open):
         assert host_processes(word) == []
 
 
+@EVERY_SANDBOX
 async def test_cancelling_a_command_leaves_no_process(opened: Open):
     word = f"1{fresh_number()}"
     async with opened() as lab:
@@ -65,6 +68,7 @@ async def test_cancelling_a_command_leaves_no_process(opened: Open):
         assert (await shell(lab, "echo still usable")).succeeded
 
 
+@WITHOUT_ENGINE
 async def test_an_error_in_the_block_closes_the_lab_and_is_raised_unchanged(opened: Open, home: Home):
     word = f"1{fresh_number()}"
     with pytest.raises(KeyError, match="mine"):
@@ -75,6 +79,7 @@ async def test_an_error_in_the_block_closes_the_lab_and_is_raised_unchanged(open
     assert leftovers(home) == []
 
 
+@EVERY_SANDBOX
 async def test_closing_a_lab_leaves_no_process_folder_mount_or_group(opened: Open, home: Home):
     word = f"1{fresh_number()}"
     async with opened() as lab:
@@ -92,7 +97,7 @@ from assay.core.home import Home
 from assay.lab import Setup, open_lab
 
 async def main():
-    async with open_lab(Home(Path(sys.argv[1])), Setup(Path(sys.argv[2]))) as lab:
+    async with open_lab(Home(Path(sys.argv[1])), Setup(Path(sys.argv[2])), sys.argv[4]) as lab:
         process = await lab.start(["/bin/sh", "-c", f"setsid sleep {sys.argv[3]} & echo ready; sleep {sys.argv[3]}"])
         ready = await process.receive(6)
         # then
@@ -114,12 +119,13 @@ def end_harness(harness: subprocess.Popen[bytes], word: str, how: signal.Signals
         os.close(sleeper)
 
 
+@EVERY_SANDBOX
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 async def test_killing_the_harness_leaves_no_process_and_the_next_lab_removes_the_rest(
-    home: Home, core: Path, how: signal.Signals
+    home: Home, core: Path, how: signal.Signals, sandbox: str
 ):
     word = f"1{fresh_number()}"
-    command = [sys.executable, "-c", HARNESS, str(home.root), str(core), word]
+    command = [sys.executable, "-c", HARNESS, str(home.root), str(core), word, sandbox]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as harness:
         assert harness.stdout is not None
         assert harness.stdout.readline() == b"ready\n"
@@ -128,7 +134,7 @@ async def test_killing_the_harness_leaves_no_process_and_the_next_lab_removes_th
     assert host_processes(word) == []
     if how == signal.SIGKILL:
         assert leftovers(home, name) != []
-    async with open_lab(home, Setup(core)):
+    async with open_lab(home, Setup(core), sandbox):
         assert [folder.name for folder in home.labs.iterdir()] != [name]
         assert leftovers(home, name) == []
     assert leftovers(home) == []
@@ -155,14 +161,14 @@ time.sleep(int(sys.argv[1]))
 """
 HIJACKED_HARNESS = HARNESS.replace(
     """["/bin/sh", "-c", f"setsid sleep {sys.argv[3]} & echo ready; sleep {sys.argv[3]}"]""",
-    """["python", "-c", sys.argv[4], sys.argv[3]]""",
+    """["python", "-c", sys.argv[5], sys.argv[3]]""",
 )
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the attack is machine code of this processor")
 async def test_a_lab_whose_first_process_was_taken_over_does_not_outlive_the_harness(home: Home, core: Path):
     word = f"1{fresh_number()}"
-    command = [sys.executable, "-c", HIJACKED_HARNESS, str(home.root), str(core), word, HIJACK]
+    command = [sys.executable, "-c", HIJACKED_HARNESS, str(home.root), str(core), word, "bubblewrap", HIJACK]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as harness:
         assert harness.stdout is not None
         assert harness.stdout.readline() == b"ready\n"
@@ -170,16 +176,18 @@ async def test_a_lab_whose_first_process_was_taken_over_does_not_outlive_the_har
     assert host_processes(word) == []
 
 
-async def test_a_paused_process_does_not_outlive_the_harness(home: Home, core: Path):
+@WITHOUT_ENGINE
+async def test_a_paused_process_does_not_outlive_the_harness(home: Home, core: Path, sandbox: str):
     word = f"1{fresh_number()}"
     pausing = HARNESS.replace("# then", "await process.pause()")
-    command = [sys.executable, "-c", pausing, str(home.root), str(core), word]
+    command = [sys.executable, "-c", pausing, str(home.root), str(core), word, sandbox]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as harness:
         assert harness.stdout is not None
         assert harness.stdout.readline() == b"ready\n"
         end_harness(harness, word, signal.SIGKILL)
 
 
+@EVERY_SANDBOX
 async def test_a_lab_ends_at_its_deadline_while_the_event_loop_is_blocked(opened: Open, tmp_path: Path):
     async with opened() as lab:
         process = await lab.start(["/bin/sh", "-c", "echo ready; while :; do :; done"])
@@ -195,6 +203,7 @@ async def test_a_lab_ends_at_its_deadline_while_the_event_loop_is_blocked(opened
         await lab.write("still", b"accessible")
 
 
+@EVERY_SANDBOX
 async def test_labs_open_at_once_have_users_of_their_own(opened: Open, home: Home):
     async with opened() as first, opened() as other:
         assert len(list(home.labs.iterdir())) == 2

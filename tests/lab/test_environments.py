@@ -144,12 +144,12 @@ async def test_console_scripts_start_the_python_of_their_own_environment(
         assert (await lab.run(["hello"], seconds=300)).stdout.text == "/opt/env []\n"
 
 
-def write_wheel(path: Path, name: str, code: str) -> None:
+def write_wheel(path: Path, name: str, code: str, needs: str = "") -> None:
     """Write a package of one module with a console script of the same name, which calls its `main`."""
     info = f"{name}-1.0.dist-info"
     files = {
         f"{name}.py": code,
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{needs}",
         f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         f"{info}/entry_points.txt": f"[console_scripts]\n{name} = {name}:main\n",
     }
@@ -180,3 +180,77 @@ def test_only_exact_pins_are_accepted(home: Home, tmp_path: Path, line: str):
 def test_an_unknown_name_lists_the_known_ones(home: Home):
     with pytest.raises(UsageError, match=r"choose from aide, .*core"):
         find_environment(home, "nonsense")
+
+
+HOSTILE = {
+    "an absolute path": "without {secret}",
+    "a path out of the packages": "without ../../../../../../../../../../../../{secret}",
+    "a path with a folder above": "without numpy/../../../../{secret}",
+    "a requirement with an address": "numpy @ file://{secret}",
+    "a pin with an option": "numpy==1.0 --global-option=x",
+    "a pin with an index": "numpy==1.0 --index-url http://127.0.0.1:9",
+    "a pin with a continued line": "numpy==1.0 \\",
+    "a marker with an address": "numpy==1.0 ; @ file:///x",
+    "a pin with a variable": "numpy==${{HOME}}",
+    "an editable": "-e {secret}",
+    "an npm package by its address": "npm evil@git+file:///x",
+    "an npm option": "npm --registry@1",
+}
+
+
+@pytest.mark.parametrize("line", HOSTILE.values(), ids=HOSTILE.keys())
+def test_requirements_can_only_pin_packages_and_exclude_their_files(own: Home, tmp_path: Path, line: str):
+    secret = tmp_path / "secret"
+    secret.write_text("kept")
+    requirements = tmp_path / "evil.txt"
+    requirements.write_text(line.format(secret=secret) + "\n")
+    with pytest.raises(UsageError):
+        build_environment(own, str(requirements), NoProgress())
+    assert secret.read_text() == "kept"
+
+
+def test_code_that_runs_while_packages_are_built_sees_nothing_of_the_machine(
+    own: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A wheel may depend on source code by its address, which pip builds although only wheels are allowed."""
+    secret, escaped = tmp_path / "user" / "secret", tmp_path / "escaped"
+    secret.parent.mkdir()
+    secret.write_text("a key")
+    backend = (
+        "import os, pathlib\n"
+        f"seen = [os.environ.get('OPENAI_API_KEY'), os.path.exists({str(secret)!r}), os.listdir('/tmp')]\n"
+        f"try: pathlib.Path({str(escaped)!r}).write_text(str(seen))\n"
+        "except OSError: pass\n"
+        "raise SystemExit(f'code ran: {seen}')\n"
+    )
+    source = tmp_path / "index"
+    source.mkdir()
+    project = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+    with zipfile.ZipFile(source / "evil-1.0.zip", "w") as archive:
+        archive.writestr("evil-1.0/backend.py", backend)
+        archive.writestr("evil-1.0/pyproject.toml", project)
+    needs = f"Requires-Dist: evil @ file://{source}/evil-1.0.zip\n"
+    write_wheel(source / "carrier-1.0-py3-none-any.whl", "carrier", "def main(): pass", needs)
+    requirements = tmp_path / "evil.txt"
+    requirements.write_text("carrier==1.0\n")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(source))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("OPENAI_API_KEY", "a key")
+    monkeypatch.chdir(secret.parent)
+    with pytest.raises(LabError, match=r"code ran: \[None, False, ") as failed:
+        build_environment(own, str(requirements), NoProgress())
+    assert not escaped.exists(), escaped.read_text()
+    assert "a key" not in str(failed.value)
+
+
+def test_modules_in_the_current_folder_are_not_run_by_a_build(
+    own: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "pip.py").write_text("import pathlib; pathlib.Path(__file__).with_name('PWNED').touch()")
+    write_wheel(tmp_path / "fine-1.0-py3-none-any.whl", "fine", "def main(): pass")
+    (tmp_path / "fine.txt").write_text("fine==1.0\n")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.chdir(tmp_path)
+    build_environment(own, "fine.txt", NoProgress())
+    assert not (tmp_path / "PWNED").exists()

@@ -3,7 +3,7 @@
 import platform
 
 import pytest
-from inside import Open, python, shell
+from inside import EVERY_SANDBOX, Open, python, shell
 
 from assay.core.errors import LabError
 from assay.lab.sandboxes import seccomp
@@ -36,6 +36,7 @@ def numbers() -> list[str]:
     return [str(pair[0 if platform.machine() == "x86_64" else 1]) for pair in ALLOWED_OUTSIDE.values()]
 
 
+@EVERY_SANDBOX
 async def test_denied_system_calls_are_refused(opened: Open):
     async with opened("none") as lab:
         outside = (await python(lab, CALL, *numbers())).stdout.text.split()
@@ -45,6 +46,7 @@ async def test_denied_system_calls_are_refused(opened: Open):
     assert inside == ["EPERM"] * len(ALLOWED_OUTSIDE)
 
 
+@EVERY_SANDBOX
 async def test_making_a_nested_user_namespace_fails(opened: Open):
     attempts = "unshare --user true && echo unshared; unshare --user --map-root-user --mount true && echo mapped"
     async with opened("none") as lab:
@@ -53,6 +55,7 @@ async def test_making_a_nested_user_namespace_fails(opened: Open):
         assert (await shell(lab, attempts)).stdout.text == ""
 
 
+@EVERY_SANDBOX
 async def test_clone_with_a_new_namespace_fails_and_threads_still_start(opened: Open):
     clone = f"""
 import ctypes, errno, threading
@@ -71,6 +74,7 @@ thread.join()
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="only this processor has a second system call table")
+@EVERY_SANDBOX
 async def test_calls_through_the_32_bit_table_kill_the_caller(opened: Open):
     # mov eax, 20 (getpid); int 0x80; ret
     foreign = """
@@ -128,6 +132,7 @@ for probe in (inotify, dnotify, lease):
 """
 
 
+@EVERY_SANDBOX
 async def test_code_cannot_watch_who_uses_the_files_that_labs_share(opened: Open):
     """Among them are the programs of the machine, so a watch would see what the host and other labs start."""
     async with opened("none") as lab:

@@ -4,7 +4,7 @@ import dataclasses
 import os
 
 import pytest
-from inside import SMALL, Open, python, shell
+from inside import EVERY_SANDBOX, SMALL, WITHOUT_ENGINE, Open, python, shell
 
 from assay.lab import Lab
 
@@ -18,6 +18,7 @@ def enforced_by_kernel(lab: Lab, limit: str) -> bool:
     return held
 
 
+@EVERY_SANDBOX
 async def test_a_fork_bomb_stops_at_the_limit(opened: Open):
     bomb = """
 import os, time
@@ -32,7 +33,7 @@ except BlockingIOError:
 print(made)
 """
     async with opened(limits=SMALL) as lab:
-        assert int((await python(lab, bomb)).stdout.text) < SMALL.processes
+        assert int((await python(lab, bomb)).stdout.text) <= SMALL.processes
     async with opened(limits=dataclasses.replace(SMALL, processes=400)) as lab:
         assert int((await python(lab, bomb)).stdout.text) == 200
 
@@ -59,6 +60,7 @@ time.sleep(100)
         assert (await shell(lab, "true")).succeeded
 
 
+@EVERY_SANDBOX
 async def test_eating_memory_ends_the_command(opened: Open):
     eat = "import sys; food = bytearray(int(sys.argv[1])); print('ate', len(food))"
     async with opened(limits=SMALL) as lab:
@@ -68,6 +70,7 @@ async def test_eating_memory_ends_the_command(opened: Open):
     assert "ate" not in ate.stdout.text
 
 
+@EVERY_SANDBOX
 async def test_eating_memory_in_many_processes_ends_the_command(opened: Open):
     eat = """
 import os, sys, time
@@ -105,6 +108,7 @@ print('ate')
     assert "ate" not in ate.stdout.text
 
 
+@EVERY_SANDBOX
 async def test_filling_the_workspace_stops_at_the_disk_limit(opened: Open):
     fill = "for i in range(64): open(f'part{i}', 'wb').write(bytes(1_000_000))"
     async with opened(limits=SMALL) as lab:
@@ -117,6 +121,7 @@ async def test_filling_the_workspace_stops_at_the_disk_limit(opened: Open):
         assert (await python(lab, fill)).succeeded
 
 
+@WITHOUT_ENGINE
 async def test_many_empty_files_stop_at_the_disk_limit(opened: Open):
     crowd = "for i in range(100_000): open(f'{i}', 'w').close()"
     async with opened(limits=SMALL) as lab:
@@ -148,6 +153,7 @@ async def test_running_out_of_time_ends_the_command(opened: Open):
     assert (late.ended, late.code, late.stdout.head) == ("time", 137, b"early\n")
 
 
+@WITHOUT_ENGINE
 async def test_core_files_are_not_written(opened: Open):
     async with opened() as lab:
         died = await shell(lab, "kill -SEGV $$")
@@ -155,6 +161,7 @@ async def test_core_files_are_not_written(opened: Open):
         assert [path async for path in lab.files()] == []
 
 
+@WITHOUT_ENGINE
 async def test_processor_time_is_limited(opened: Open):
     spin = """
 import resource, time
@@ -171,6 +178,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_utime)
         assert "control group" in lab.sealing.missing["cpu"]
 
 
+@EVERY_SANDBOX
 async def test_code_in_a_pinned_lab_stays_on_its_processors(opened: Open):
     move = "import os; os.sched_setaffinity(0, range(os.cpu_count())); print(len(os.sched_getaffinity(0)))"
     async with opened(pinned=True) as lab:
@@ -206,8 +214,9 @@ print(held)
 async def test_buffers_of_sockets_cannot_be_enlarged_and_tcp_queues_stay_below_the_memory_limit(opened: Open):
     async with opened(limits=SMALL) as lab:
         queued = await python(lab, TCP_QUEUES, seconds=60)
-    enforced_by_kernel(lab, "memory")
-    assert int(queued.stdout.text) < SMALL.memory, queued
+    # Without control groups, only the kernel's own limits for each connection hold: 6 and 4 MB in its queues.
+    max_queued = SMALL.memory if enforced_by_kernel(lab, "memory") else 64 * 10 * 2**20
+    assert int(queued.stdout.text) < max_queued, queued
 
 
 async def test_netlink_does_not_pass_messages_between_processes(opened: Open):

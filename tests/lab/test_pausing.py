@@ -4,13 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
-from inside import Open
+from inside import WITHOUT_ENGINE, Open
 
 from assay.core.errors import LabError
 
 pytestmark = pytest.mark.anyio
 
-SANDBOXES = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
+SANDBOXES = pytest.mark.parametrize("sandbox", ["bubblewrap", "landlock", "podman", "none"])
 
 # Writers of many kinds: threads, children, and children that were left behind by their parent.
 RESTLESS = """
@@ -92,6 +92,7 @@ async def test_a_paused_process_changes_nothing_and_continues_afterwards(opened:
         await process.kill()
 
 
+@WITHOUT_ENGINE
 async def test_processes_that_keep_starting_others_are_paused_too(opened: Open):
     async with opened() as lab:
         process = await lab.start(["python", "-c", BREEDING])
@@ -123,6 +124,7 @@ while True:
 """
 
 
+@WITHOUT_ENGINE
 async def test_a_chain_of_processes_that_fork_and_exit_is_paused(opened: Open):
     async with opened() as lab:
         process = await lab.start(["python", "-c", FORK_CHAIN])
@@ -140,6 +142,7 @@ async def test_a_chain_of_processes_that_fork_and_exit_is_paused(opened: Open):
         await process.kill()
 
 
+@WITHOUT_ENGINE
 async def test_a_paused_process_can_be_killed(opened: Open):
     async with opened() as lab:
         process = await lab.start(["sleep", "1000"])
@@ -171,7 +174,8 @@ async def test_a_container_is_paused_by_its_engine(opened: Open, tmp_path: Path,
     # Most test machines have no engine, so this records how one would be called.
     log = tmp_path / "calls"
     (tmp_path / "docker").write_text(
-        f'#!/bin/sh\necho "$@" >> {log}\ncase "$1" in version) echo 1.0;; run) exec cat;; inspect) echo false;; esac\n'
+        f'#!/bin/sh\necho "$@" >> {log}\ncase "$1" in version) echo 1.0;; run) exec cat;; '
+        "inspect) echo false 1 running 0;; container) exit 1;; esac\n"
     )
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -187,7 +191,7 @@ async def test_a_container_is_paused_by_its_engine(opened: Open, tmp_path: Path,
         await process.kill()
     calls = [line.split() for line in log.read_text().splitlines()]
     (name,) = {words[1] for words in calls if words[0] in ("pause", "unpause")}
-    assert [words[0] for words in calls if name in words] == ["run", "pause", "unpause", "inspect", "rm"]
+    assert [words[0] for words in calls if name in words] == ["run", "pause", "unpause", "inspect", "rm", "container"]
 
 
 async def test_output_is_received_as_it_comes(opened: Open):

@@ -13,7 +13,7 @@ from assay.lab.interface import ResourceSample
 
 pytestmark = pytest.mark.anyio
 
-SANDBOXES = pytest.mark.parametrize("sandbox", ["bubblewrap", "none"])
+SANDBOXES = pytest.mark.parametrize("sandbox", ["bubblewrap", "landlock", "podman", "none"])
 
 
 @SANDBOXES
@@ -47,7 +47,7 @@ async def test_streams_input_variables_and_folder(opened: Open, sandbox: str):
 async def test_the_environment_is_the_python_of_the_lab(opened: Open, sandbox: str, core: Path):
     async with opened(sandbox) as lab:
         done = await python(lab, "import numpy, sys; print(sys.prefix, numpy.ones(2).sum())", seconds=60)
-    assert done.stdout.text == f"{'/opt/env' if sandbox == 'bubblewrap' else core} 2.0\n", done.stderr.text
+    assert done.stdout.text == f"{core if sandbox in ('landlock', 'none') else '/opt/env'} 2.0\n", done.stderr.text
 
 
 async def test_a_long_output_keeps_its_start_and_end(opened: Open):

@@ -1,11 +1,12 @@
 """Code in a lab looks for the answers, the host and the name of the task. In sandbox `none` it finds them."""
 
 import os
+import re
 import socket
 from pathlib import Path
 
 import pytest
-from inside import Open, python, shell
+from inside import EVERY_SANDBOX, WITH_NAMESPACES, WITHOUT_ENGINE, Open, python, shell
 
 from assay.core.home import Home
 
@@ -14,15 +15,17 @@ pytestmark = pytest.mark.anyio
 READ = "import sys; print(open(sys.argv[1]).read())"
 
 
+@EVERY_SANDBOX
 async def test_reading_the_answers_by_path_fails(opened: Open, answers: Path, secret: str):
     async with opened("none") as lab:
         assert secret in (await python(lab, READ, answers)).stdout.text
     async with opened() as lab:
         read = await python(lab, READ, answers)
     assert secret not in read.stdout.text
-    assert "No such file" in read.stderr.text
+    assert re.search("No such file|Permission denied", read.stderr.text)
 
 
+@EVERY_SANDBOX
 async def test_reading_the_answers_through_a_planted_link_fails(opened: Open, answers: Path, secret: str):
     plant = "import os, sys; os.symlink(sys.argv[1], 'link'); print(open('link').read())"
     async with opened("none") as lab:
@@ -31,6 +34,7 @@ async def test_reading_the_answers_through_a_planted_link_fails(opened: Open, an
         assert secret not in (await python(lab, plant, answers)).stdout.text
 
 
+@WITHOUT_ENGINE
 async def test_reading_the_answers_through_proc_fails(opened: Open, answers: Path, secret: str):
     through = """
 import glob, os, sys
@@ -53,6 +57,7 @@ for way in glob.glob('/proc/*/root') + glob.glob('/proc/*/cwd') + glob.glob('/pr
         os.close(handle)
 
 
+@EVERY_SANDBOX
 async def test_the_harness_environment_is_not_seen(opened: Open, secret: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", secret)
     everywhere = "env; cat /proc/*/environ"
@@ -63,9 +68,10 @@ async def test_the_harness_environment_is_not_seen(opened: Open, secret: str, mo
         seen = (await shell(lab, everywhere)).stdout.text
     assert secret not in seen
     assert "OPENAI_API_KEY" not in seen
-    assert "HOME=/workspace" in seen
+    assert f"HOME={lab.paths.workspace}" in seen
 
 
+@WITH_NAMESPACES
 async def test_the_host_home_is_not_seen(opened: Open, secret: str, home: Home):
     file = home.root / "id_rsa"
     file.write_text(secret)
@@ -77,25 +83,30 @@ async def test_the_host_home_is_not_seen(opened: Open, secret: str, home: Home):
         assert (await python(lab, find, file)).stdout.text == "[]\n"
 
 
+@EVERY_SANDBOX
 async def test_host_processes_are_neither_seen_nor_signalled(opened: Open):
     probe = """
 import os, sys
-pids = [int(name) for name in os.listdir('/proc') if name.isdigit()]
+try:
+    pids = [int(name) for name in os.listdir('/proc') if name.isdigit()]
+except PermissionError:
+    pids = [0]
 try:
     os.kill(int(sys.argv[1]), 0)
     print('signalled')
-except ProcessLookupError:
-    print('no such process')
+except (ProcessLookupError, PermissionError):
+    print('not signalled')
 print(max(pids))
 """
     async with opened("none") as lab:
         assert "signalled" in (await python(lab, probe, str(os.getpid()))).stdout.text
     async with opened() as lab:
         said = (await python(lab, probe, str(os.getpid()))).stdout.text.split("\n")
-    assert said[0] == "no such process"
+    assert said[0] == "not signalled"
     assert int(said[1]) < 10
 
 
+@WITHOUT_ENGINE
 async def test_the_name_of_the_task_is_not_in_mounts_arguments_or_variables(opened: Open, public: Path):
     assert "leaf-classification" in str(public)
     look = "cat /proc/self/mountinfo /proc/mounts /proc/*/cmdline /proc/*/environ; env; readlink -f data; df -a"
@@ -106,6 +117,7 @@ async def test_the_name_of_the_task_is_not_in_mounts_arguments_or_variables(open
         assert word not in seen
 
 
+@EVERY_SANDBOX
 async def test_the_assay_package_is_not_importable(opened: Open):
     tried = "import importlib.util; print(importlib.util.find_spec('assay'))"
     async with opened() as lab:
@@ -115,6 +127,7 @@ async def test_the_assay_package_is_not_importable(opened: Open):
     assert "assay" not in system.stdout.text
 
 
+@EVERY_SANDBOX
 async def test_software_of_the_machine_owner_is_not_seen(opened: Open):
     folders = [folder for folder in map(Path, ("/usr/local", "/usr/lib/python3/dist-packages")) if folder.is_dir()]
     assert any(list(folder.iterdir()) for folder in folders), "the probe must have something to find"
@@ -137,6 +150,7 @@ async def test_open_files_of_the_harness_are_not_inherited(opened: Open, answers
     assert secret not in listed.stdout.text
 
 
+@EVERY_SANDBOX
 async def test_the_boot_parameters_configuration_and_disks_of_the_host_are_not_seen(opened: Open):
     look = """
 import glob, os

@@ -37,8 +37,11 @@ WORKSPACES = {
         "category_key.csv/", "data_description.txt", "evaluation_details.txt", "images/", "metric.py",
         "multilabel_classification/", "object_detection/", "train.py",
     ],
-    "feedback": ["data_description.txt", "evaluation_details.txt", "test.csv/", "train.csv/", "train.py"],
-    "house-price": ["data_description.txt", "test.csv/", "train.csv/", "train.py"],
+    "feedback": [
+        "data_description.txt", "evaluation_details.txt", "sample_submission.csv/", "test.csv/", "train.csv/",
+        "train.py",
+    ],
+    "house-price": ["data_description.txt", "sample_submission.csv/", "test.csv/", "train.csv/", "train.py"],
     "identify-contrails": [
         "data_description.txt", "encode.py", "evaluation_details.txt", "sample_submission.csv/", "test/", "train.py",
         "train/", "train_metadata.json/", "validation_metadata.json/",
@@ -51,7 +54,7 @@ WORKSPACES = {
         "supplemental_clinical_data.csv/", "train.py", "train_clinical_data.csv/", "train_peptides.csv/",
         "train_proteins.csv/",
     ],
-    "spaceship-titanic": ["task_descriptor.txt", "test.csv/", "train.csv/", "train.py"],
+    "spaceship-titanic": ["sample_submission.csv/", "task_descriptor.txt", "test.csv/", "train.csv/", "train.py"],
     "vectorization": ["train.py"],
 }  # fmt: skip
 """What agents find next to `data` and `description.md`; a slash marks links to data."""

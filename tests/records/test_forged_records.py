@@ -21,8 +21,10 @@ from assay.records.verify import RecordFinding
 from assay.results.verification import Verification, verify_run
 from assay.runs.hashes import hash_of_agent
 from assay.tasks import Registry
+from tiny_run import check_verified, prepare_tiny
 
-TINY = Path(__file__).parent.parent / "tiny"
+TESTS = Path(__file__).parent.parent
+TINY = TESTS / "tiny"
 Attack = Callable[[Any], object]
 
 
@@ -133,6 +135,24 @@ def another_start(events: Events) -> None:
     first(events, "submitted")["state"]["started_at"] = "2026-11-10T00:00:00+00:00"
 
 
+SCRIPTED = f"scripted/{TESTS / 'agents' / 'scripted_searcher.py'}:answer"
+HONEST = {
+    "automl": ["--agent", "automl,max_seconds=1"],
+    "aide": ["--agent", "aide", "--model", SCRIPTED, "--steps", "4"],
+    "a command without a model": ["--agent", "external,command=python train.py,models=no"],
+    "an agent that crashes": ["--agent", f"{TESTS / 'agents' / 'simple_agents.py'}:Crashes"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", HONEST.values(), ids=HONEST)
+def test_an_honest_run_is_consistent_whoever_the_agent_is(home, assay, tmp_path, words):
+    prepare_tiny(home)
+    done = assay("--tasks", TINY, "run", "tiny", *words, "--seeds", "1", "--out", tmp_path / "run", "--quiet")
+    assert done.returncode == 0, done.stderr
+    check_verified(tmp_path / "run", home)
+
+
 FORGERIES: dict[str, tuple[Attack, str]] = {
     "a submission that the last snapshot does not have": (swap_submission, "it is not the file that the last snapshot"),
     "neither calls nor snapshots": (
@@ -161,6 +181,10 @@ FORGERIES: dict[str, tuple[Attack, str]] = {
         "starter asks no model, but the trial names one",
     ),
     "a label": (rewrite(plan=lambda plan: plan.update(label="gpt-9 super agent")), "but its settings give 'starter'"),
+    "settings that no agent has": (
+        rewrite(plan=lambda plan: plan.update(settings={"x": 1}, label="gpt-9 super agent")),
+        "these are no settings of agent starter",
+    ),
     "another command": (
         rewrite(events=lambda events: first(events, "call_started")["request"].update(command=["python", "x.py"])),
         "is a command call that agent starter never makes",
@@ -267,10 +291,35 @@ def test_a_run_that_is_rewritten_without_a_contradiction_is_consistent_and_no_mo
     assert "records were rewritten" in said(verify(finished, expected=digest), "error")
 
 
+def other_version(plan: dict[str, Any]) -> None:
+    plan["versions"]["assay"], plan["hashes"]["agent"] = "0.0.9", "0" * 64
+    plan["label"] = "gpt-9 super agent"
+
+
+DOUBTS: dict[str, tuple[Attack, str]] = {
+    "an agent of another version with another label": (rewrite(plan=other_version), "but its settings give 'starter'"),
+    "a file with another label": (
+        rewrite(1, plan=lambda plan: plan.update(label="gpt-9 super agent")),
+        "does not name agent 'Guesses' and its model",
+    ),
+    "a file with a model that nobody asked": (
+        rewrite(1, plan=lambda plan: plan.update(models={"main": "openai/gpt-9"}, label="Guesses · openai/gpt-9")),
+        "no reply of openai/gpt-9 is recorded",
+    ),
+}
+
+
+@pytest.mark.parametrize(("attack", "words"), DOUBTS.values(), ids=DOUBTS)
+def test_what_may_be_true_but_is_not_established_gives_no_grade(finished, attack, words):
+    attack(finished)
+    verification = verify(finished)
+    assert words in said(verification, "unverified") and verification.grade is None, verification.findings
+
+
 def test_an_agent_of_somebody_elses_file_is_not_compared_and_that_is_said(finished):
     verification = verify(finished)
     assert verification.grade == "consistent"
-    assert any("2 of 4 trials have the label and the kinds of calls" in text for text in verification.established)
+    assert any("the kinds of calls of their agent" in text and "2 of 4" in text for text in verification.established)
     assert "Of 2 trials, whose work it is." in verification.not_established
 
 

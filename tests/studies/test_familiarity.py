@@ -5,6 +5,7 @@ import math
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from scipy import stats
 
@@ -17,6 +18,7 @@ from assay.studies.familiarity import (
     compare_descriptions,
     correlate,
     measure_documents,
+    measure_reliability,
     task_familiarity,
     token_spans,
 )
@@ -75,21 +77,48 @@ def test_tokens_that_split_a_character_are_no_positions():
 
 
 @pytest.mark.parametrize("n", [4, 5, 9, 40])
-def test_correlations_equal_those_of_scipy(n):
+def test_rank_correlations_equal_those_of_scipy(n):
     draw = random.Random(n)
-    pairs = [(draw.random(), draw.random()) for _ in range(n)]
-    correlation, expected = correlate(pairs), stats.pearsonr(*zip(*pairs, strict=True))
-    interval = expected.confidence_interval()
-    assert (correlation.r, correlation.p) == (pytest.approx(expected.statistic), pytest.approx(expected.pvalue))
-    assert (correlation.interval.low, correlation.interval.high) == (
-        pytest.approx(interval.low, abs=1e-6),
-        pytest.approx(interval.high, abs=1e-6),
-    )
+    pairs = [(draw.random(), max(draw.random() - 0.4, 0.0)) for _ in range(n)]  # clipped, so that some tie
+    sides = [list(side) for side in zip(*pairs, strict=True)]
+    measured = correlate(pairs)
+    assert measured.r == pytest.approx(stats.spearmanr(*sides).statistic)
+    permuted = stats.permutation_test(
+        (sides[0],), lambda x: stats.spearmanr(x, sides[1]).statistic, permutation_type="pairings", n_resamples=2000,
+        rng=np.random.default_rng(0),
+    )  # fmt: skip
+    assert measured.p == pytest.approx(permuted.pvalue, abs=0.05 if n > 7 else 1e-9)
+    assert measured.interval.low <= measured.r <= measured.interval.high
+
+
+def make_documents(noise, tasks=200, seed=0):
+    """Texts with a familiarity of variance 1, each half measured with so much noise."""
+    draw = random.Random(seed)
+    for number in range(tasks):
+        truth = draw.gauss()
+        halves = draw.gauss(truth, noise), draw.gauss(truth, noise)
+        yield Familiarity(f"s/{number}", "original", "description", 2, sum(halves) / 2, None, halves)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 3.0])
+def test_reliability_is_the_share_of_variance_that_is_no_measurement_error(noise):
+    # The mean of two halves has a measurement error of half the variance of one.
+    assert measure_reliability(make_documents(noise)) == pytest.approx(1 / (1 + noise**2 / 2), abs=0.08)
+    assert measure_reliability(make_documents(noise, tasks=3)) is None
+
+
+def test_measurement_error_is_corrected_for():
+    pairs = [(1.0, 1.0), (2.0, 3.0), (3.0, 2.0), (4.0, 4.0)]
+    assert correlate(pairs).corrected is None
+    assert correlate(pairs, 0.81).corrected == pytest.approx(0.8 / 0.9)
+    assert correlate(pairs, 0.1).corrected == 1  # at most
 
 
 def test_no_correlation_without_variation():
     assert correlate([(1, 2)] * 9) is None and correlate([(1, 2), (2, 3), (3, 4)]) is None
-    assert correlate([(1, 2), (2, 4), (3, 6), (4, 8)]).r == 1
+    perfect = correlate([(1, 2), (2, 4), (3, 6), (4, 8)])
+    assert perfect.r == pytest.approx(1) and perfect.p == pytest.approx(2 / 24)  # two of 24 permutations
+    assert perfect.interval.low < 0 < perfect.interval.high
 
 
 def test_a_task_is_as_familiar_as_its_description_and_posts_and_not_as_its_obfuscated_description():
@@ -130,7 +159,7 @@ def test_planted_familiarity_correlates_with_the_performance_of_an_agent_that_re
     assert values["exam/early-coin", "post"] > values["exam/late-coin", "post"] + 0.2
     (correlation,) = tables["correlations"]["rows"]
     assert {row["task"]: row["performance"] for row in tables["performance"]["rows"]}["exam/early-coin"] == 1
-    assert correlation["r"] > 0.9 and correlation["p"] < 0.1 and correlation["tasks"] == 4
+    assert correlation["r"] > 0.85 and correlation["p"] < 0.5 and correlation["tasks"] == 4
     usage = tables["texts"]["usage"]
     assert usage["cost"] == 0
     assert figure.read_text().startswith("<svg")

@@ -43,6 +43,14 @@ def extract_code_block(reply: Reply) -> str:
     return "".join(lines[start + 1 : closing[-1]])
 
 
+def extract_first_block(reply: Reply) -> str:
+    """Return the first Python block of a reply, also if it was cut off, as MLAgentBench does."""
+    _, fence, rest = reply.message.text.partition("```python")
+    if not fence:
+        raise NoCodeBlock("missing")
+    return rest.partition("```")[0].strip()
+
+
 def extract_python(reply: Reply) -> str:
     """Return the script of a reply that may have several code blocks; raise `NoCodeBlock` if it contains none.
 

@@ -36,7 +36,7 @@ def measure_panel(
     *,
     edition: str | None = None,
     variant: str = "real",
-    sandbox: SandboxName = "bubblewrap",
+    sandbox: SandboxName = "auto",
     seeds: int = 5,
     solutions: Collection[str] | None = None,
     progress: Progress,

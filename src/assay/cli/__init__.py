@@ -49,6 +49,7 @@ COMMANDS = {
     "report": ("report", "Show the results of a run as a table, CSV, JSON or HTML."),
     "view": ("view", "Show runs in the browser, live while they are in progress."),
     "compare": ("compare", "Compare agents: paired differences with intervals, tests and power."),
+    "subset": ("subset", "Find the fewest tasks that rank agents like all tasks do."),
     "study": ("study", "Study the results of runs beyond their scores."),
     "verify": ("verify", "Verify the records of a run and regrade its submissions."),
     "sign": ("verify", "Print and store the digest of a run's records."),

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.output import as_json, choose_progress, echo, echo_json, print_tables, quiet
+from assay.cli.output import as_json, choose_progress, echo, echo_json, print_tables, quiet, sandbox
 from assay.core.home import Home
 from assay.core.table import Column, Table
 
 if TYPE_CHECKING:
+    from assay.lab import SandboxName
     from assay.lab.doctor import Diagnosis
 
 
@@ -70,17 +71,19 @@ def check_command(name: str, json_: bool) -> None:
 
 
 @lab_command.command("doctor")
+@sandbox
 @as_json
-def lab_doctor_command(json_: bool) -> None:
-    """Test each isolation and resource limit of the sandbox on this machine.
+def lab_doctor_command(sandbox: "SandboxName", json_: bool) -> None:
+    """Show which sandboxes work on this machine, and test each isolation and resource limit of the strongest.
 
     \b
     Examples:
       assay lab doctor
+      assay lab doctor --sandbox landlock
     """
     from assay.lab.doctor import diagnose
 
-    show_diagnosis(diagnose(Home.default()), json_)
+    show_diagnosis(diagnose(Home.default(), sandbox), json_)
 
 
 def show_diagnosis(findings: "Sequence[Diagnosis]", json_: bool) -> None:

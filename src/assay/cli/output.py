@@ -13,7 +13,7 @@ import click
 
 from assay.cli.complete import complete_runs
 from assay.core.text import strip_control
-from assay.lab.sandboxes import SANDBOXES
+from assay.lab.sandboxes import AUTO, check_sandbox
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,11 +45,11 @@ trusted_keys = click.option(
 sandbox = click.option(
     "--sandbox",
     metavar="NAME",
-    callback=lambda _context, _option, name: SANDBOXES.check(name),
-    default="bubblewrap",
+    callback=lambda _context, _option, name: check_sandbox(name),
+    default=AUTO,
     show_default=True,
-    help="Sandbox for untrusted code: bubblewrap, docker, none, or your own as path.py:Class. Results made with none "
-    "are marked unsealed.",
+    help="Sandbox for untrusted code: bubblewrap, podman, docker, landlock, none, or your own as path.py:Class; auto "
+    "is the strongest that works here. Results made with none are marked unsealed.",
 )
 _STYLES: Mapping[str, dict[str, Any]] = {
     "title": {"bold": True},

@@ -1,6 +1,7 @@
 """What `assay run`, `assay plan` and `assay resume` share: the options that say what a run does."""
 
 import json
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,9 +10,10 @@ import click
 from click.core import ParameterSource
 
 from assay.cli.complete import complete_agents, complete_tasks
-from assay.cli.output import edition, open_registry, sandbox, variant
+from assay.cli.output import echo, edition, open_registry, sandbox, variant
 from assay.core.errors import UsageError
 from assay.core.quantities import parse_duration, parse_size
+from assay.core.text import one_line
 
 if TYPE_CHECKING:
     from assay.runs.plan import Plan
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 _BUDGET = {"time_": "time", "steps": "steps", "tokens": "tokens", "cost": "cost"}
 _RESOURCES = {"memory": "memory", "gpus": "gpus"}
-_NOT_SETTINGS = ("names", "quiet", "json_", "folder", "step", "again", "failed", "view", "detect", "source")
+_NOT_SETTINGS = ("names", "quiet", "json_", "folder", "step", "again", "failed", "view", "detect", "source", "trust")
 _OF_STUDIES = ("csv_", "markdown", "table", "figure", "html")
 
 
@@ -97,6 +99,11 @@ _WHAT = (
         default=None,
         metavar="DIR",
         help="Folder with your own descriptions: SUITE/TASK.md, TASK.md or TASK/description.md.",
+    ),
+    click.option(
+        "--trust",
+        is_flag=True,
+        help="Allow the plan file to send API keys to other hosts, run code, and use files outside its folder.",
     ),
     edition,
     variant,
@@ -188,6 +195,7 @@ def _add_options(command: Callable[..., None], options: Sequence[Decorator]) -> 
 def make_plan(ctx: click.Context) -> "tuple[Plan, PlanConfig]":
     """Return the plan of a command, from its flags, plan file, environment and user configuration."""
     from assay.runs.plan_config import PlanConfig, build_plan, config_from_flags, read_plan_file, resolve_config
+    from assay.runs.trust import find_risks
 
     folders: tuple[Path, ...] = ctx.obj
     if len(folders) > 1:
@@ -196,8 +204,25 @@ def make_plan(ctx: click.Context) -> "tuple[Plan, PlanConfig]":
     if len(files) > 1:
         raise UsageError(f"Pass one plan file, not {len(files)}: {', '.join(files)}")
     plan = read_plan_file(Path(files[0])) if files else PlanConfig()
-    config, origins = resolve_config(config_from_flags(read_flags(ctx)), plan)
-    return build_plan(config, origins, open_registry(folders), folders[0] if folders else None), config
+    flags = config_from_flags(read_flags(ctx))
+    config, origins = resolve_config(flags, plan)
+    risks = find_risks(plan, flags, Path(files[0]).absolute().parent) if files else ()
+    if risks:
+        _ask_for_trust(files[0], risks, trust=ctx.params["trust"])
+    return build_plan(config, origins, open_registry(folders), folders[0] if folders else None, risks), config
+
+
+def _ask_for_trust(file: str, risks: Sequence[str], *, trust: bool) -> None:
+    """Ask on the terminal whether a plan file may do what it says; without one, only `--trust` allows it."""
+    listed = "\n".join(f"  - {one_line(risk)}" for risk in risks)
+    if trust:
+        echo(f"{file} is trusted to\n{listed}", err=True)
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError(f"{file} would\n{listed}\nIf you trust it, pass --trust")
+    echo(f"{file} would\n{listed}", err=True)
+    if not click.confirm("Do you trust it?", err=True):
+        raise UsageError(f"{file} is not trusted")
 
 
 def read_flags(ctx: click.Context) -> dict[str, Any]:

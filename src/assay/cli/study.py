@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ from assay.core.progress import use_progress
 from assay.core.text import did_you_mean, plural
 from assay.records import RunFolder
 from assay.studies.study import STUDIES, Study, StudyInput, StudyResult, StudySettings
+from assay.studies.trials import describe_runs
 
 if TYPE_CHECKING:
     from assay.core.table import Table
@@ -188,7 +190,8 @@ def _run(ctx: click.Context, study: Study[Any], settings: StudySettings) -> Stud
             paths = [find_newest_run()]
         runs = [open_run(path) for path in paths]
     with use_progress(choose_progress(hidden)):
-        return study.run(StudyInput(tuple(runs), names, open_registry(ctx.obj), Home.default()), settings)
+        result = study.run(StudyInput(tuple(runs), names, open_registry(ctx.obj), Home.default()), settings)
+    return replace(result, sentences=[*result.sentences, *describe_runs(runs)]) if runs else result
 
 
 def _find_or_make_runs(ctx: click.Context, study: Study[Any], settings: StudySettings) -> list[RunFolder]:

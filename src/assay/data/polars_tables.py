@@ -50,16 +50,14 @@ def write_split(
     sample: Mapping[str, str | int | float | bool],
     public: Path,
     private: Path,
-    publish_sample: bool = True,
 ) -> None:
     """Write the files most tasks have: `train.csv`, `test.csv`, `sample_submission.csv`, and the private `answers.csv`.
 
-    `sample` names the target columns and the constant that the sample submission has in each; unless `publish_sample`,
-    the sample submission is private, too.
+    `sample` names the target columns and the constant that the sample submission has in each.
     """
     targets = list(sample)
     write(train, public / "train.csv")
     write(test.drop(targets), public / "test.csv")
     constants = (pl.lit(str(value)).alias(name) for name, value in sample.items())
-    write(test.select(id, *constants), (public if publish_sample else private) / "sample_submission.csv")
+    write(test.select(id, *constants), public / "sample_submission.csv")
     write(test.select(id, *targets), private / "answers.csv")

@@ -76,7 +76,7 @@ class BatchConfig:
     folders: tuple[Path, ...] = ()
     edition: str | None = None
     variant: str = "real"
-    sandbox: "SandboxName" = "bubblewrap"
+    sandbox: "SandboxName" = "auto"
 
 
 def grade_all(

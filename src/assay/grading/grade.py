@@ -46,7 +46,7 @@ def grade_submission(
     prepared: "Prepared",
     *,
     home: Home,
-    sandbox: "SandboxName" = "bubblewrap",
+    sandbox: "SandboxName" = "auto",
     isolated: bool = False,
 ) -> Grade:
     """Grade a submission: the content of a file, the path of one, or None for a trial that submitted nothing.
@@ -68,7 +68,7 @@ async def grade_submission_async(
     prepared: "Prepared",
     *,
     home: Home,
-    sandbox: "SandboxName" = "bubblewrap",
+    sandbox: "SandboxName" = "auto",
     isolated: bool = False,
 ) -> Grade:
     """Do the same inside an event loop, which keeps running while submitted code runs in a lab."""

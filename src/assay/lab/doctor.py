@@ -16,10 +16,11 @@ from assay.core.errors import AssayError, LabError
 from assay.core.home import Home
 from assay.lab import environments
 from assay.lab.host.gpus import gpu_nodes, gpu_numbers
-from assay.lab.interface import Completed, Lab, Limits, Sealing, Setup
+from assay.lab.interface import Completed, Lab, Limits, SandboxName, Sealing, Setup
 from assay.lab.lab import open_lab
-from assay.lab.sandboxes import bwrap_args, docker
+from assay.lab.sandboxes import AUTO
 from assay.lab.sandboxes.base import find_tool
+from assay.lab.sandboxes.choice import choose_sandbox, examine_sandboxes
 
 CheckState = Literal["ok", "degraded", "missing"]
 
@@ -43,17 +44,30 @@ class Diagnosis:
     remedy: str = ""
 
 
-def diagnose(home: Home) -> list[Diagnosis]:
-    """Check everything that labs need on this machine; takes a few seconds."""
-    return [*_check_programs(), *anyio.run(_check_lab, home), _check_environment(home), _check_engine(), _check_gpus()]
+def diagnose(home: Home, sandbox: SandboxName = AUTO) -> list[Diagnosis]:
+    """Check everything that labs need on this machine, and attack one in this sandbox; takes a few seconds."""
+    checks = *_check_sandboxes(home), *_check_programs()
+    return [*checks, *anyio.run(_check_lab, home, sandbox), _check_environment(home), _check_gpus()]
+
+
+def _check_sandboxes(home: Home) -> Iterator[Diagnosis]:
+    """Yield which sandboxes work, and which of them labs get unless they ask for another."""
+    candidates = examine_sandboxes(home)
+    for candidate in candidates:
+        state: CheckState = "ok" if candidate.works else "degraded"
+        remedy = "" if candidate.works else "only needed where no stronger sandbox works"
+        yield Diagnosis(f"sandbox {candidate.name}", state, candidate.detail, remedy)
+    try:
+        choice = choose_sandbox(home)
+    except LabError as error:
+        yield Diagnosis("sandbox", "missing", "none works", str(error))
+        return
+    state = "degraded" if choice.reason else "ok"
+    remedy = "install or enable a stronger sandbox" if choice.reason else ""
+    yield Diagnosis("sandbox", state, f"{choice.name}, the strongest that works; {choice.reason}".strip("; "), remedy)
 
 
 def _check_programs() -> Iterator[Diagnosis]:
-    try:
-        path = bwrap_args.find_bwrap()
-        yield Diagnosis("bubblewrap", "ok", f"{path}, version {'.'.join(map(str, bwrap_args.version(path)))}")
-    except LabError as error:
-        yield Diagnosis("bubblewrap", "missing", "not installed, or too old", str(error))
     for name in ("prlimit", *(("setpriv",) if os.geteuid() == 0 else ())):
         try:
             yield Diagnosis(name, "ok", find_tool(name))
@@ -61,10 +75,10 @@ def _check_programs() -> Iterator[Diagnosis]:
             yield Diagnosis(name, "missing", "not installed", str(error))
 
 
-async def _check_lab(home: Home) -> list[Diagnosis]:
+async def _check_lab(home: Home, sandbox: SandboxName) -> list[Diagnosis]:
     try:
         with _placeholder_environment() as environment:
-            async with open_lab(home, Setup(environment, limits=_SMALL)) as lab:
+            async with open_lab(home, Setup(environment, limits=_SMALL), sandbox) as lab:
                 return [finding async for finding in _attack(lab)]
     except LabError as error:
         return [Diagnosis("lab", "missing", "a lab cannot be opened", str(error))]
@@ -72,16 +86,21 @@ async def _check_lab(home: Home) -> list[Diagnosis]:
 
 async def _attack(lab: Lab) -> AsyncIterator[Diagnosis]:
     sh = partial(_shell, lab)
-    yield Diagnosis("lab", "ok", f"opens as {lab.sealing.enforced['user']}")
+    yield Diagnosis("lab", "ok", f"sealed: {lab.sealing.sandbox}, opens as {lab.sealing.enforced['user']}")
+    # A lab without a network namespace has no sockets, and cannot read this file.
     seen = await sh("tail -n +3 /proc/net/dev | cut -d : -f 1 | xargs")
-    yield _protection("network", seen.stdout.text == "lo\n", "loopback only", f"code in a lab sees {seen.stdout.text}")
-    filtered = await sh("grep -q '^Seccomp:.*2' /proc/self/status && ! unshare --user true")
+    detail = lab.sealing.enforced["network"]
+    yield _protection("network", seen.stdout.text in ("lo\n", "\n"), detail, f"code in a lab sees {seen.stdout.text}")
+    filtered = await sh("! unshare --user true")
     yield _protection(
         "system calls", filtered.succeeded, lab.sealing.enforced["system calls"], "the filter is not active"
     )
     for name, attack in _ATTACKS.items():
         ended = await sh(attack)
         yield _limit(lab, name, held=not ended.succeeded and ended.ended != "time")
+    for name, reason in lab.sealing.missing.items():
+        if name not in (*_ATTACKS, "cpu"):
+            yield Diagnosis(f"not enforced: {name}", "degraded", reason, "use a sandbox with namespaces")
     # On a busy machine the loop gets little processor time without any limit, so that alone proves nothing.
     spun = await sh("timeout 1 sh -c 'while :; do :; done'; times")
     yield _limit(lab, "cpu", held=cpu_limit_holds(lab.sealing, _seconds_of_children(spun)))
@@ -97,13 +116,6 @@ def _check_environment(home: Home) -> Diagnosis:
         return Diagnosis("environment core", "ok", str(environments.find_environment(home, "core")))
     except AssayError as error:
         return Diagnosis("environment core", "missing", "not built", str(error))
-
-
-def _check_engine() -> Diagnosis:
-    try:
-        return Diagnosis("container engine", "ok", docker.find_engine())
-    except LabError as error:
-        return Diagnosis("container engine", "degraded", "none (only needed for --sandbox docker)", str(error))
 
 
 def _check_gpus() -> Diagnosis:

@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -26,6 +26,7 @@ from assay.core.errors import LabError, RecordError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Advance, Progress
 from assay.core.untrusted import read_plain
+from assay.lab.build_sandbox import confine
 
 INSIDE = "/opt/env"
 """Where a lab sees the environment of the task."""
@@ -49,7 +50,6 @@ _SCRIPT_HEADER = b"""#!/bin/sh
 _PIN = r"[A-Za-z0-9][\w.\-]*(\[[\w\-.,]+\])?\s*==\s*[\w.+!\-]+(\s*;[\w\s.'\"<>=!()\-]+)?"
 _MAX_REQUIREMENTS = 10**6
 _DIRECTIVES = ("without", "alone", "npm", "size")
-_PIP_SETTINGS_TO_IGNORE = ("PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_USER", "PIP_REQUIRE_VIRTUALENV")
 
 
 def find_environment(home: Home, name: str) -> Path:
@@ -236,24 +236,41 @@ def _library_variables(folder: Path) -> dict[str, str]:
 
 
 def _install(interpreter: _Interpreter, requirements: tuple[str, ...], advance: Advance, *options: str) -> None:
+    """Download wheels, then install them without a network."""
     listed = interpreter.folder / "requirements.txt"
     listed.write_text("".join(f"{line}\n" for line in requirements))
-    command = [
-        *_pip(), "install", "--target", str(interpreter.packages), "--only-binary", ":all:", "--no-compile",
-        "--progress-bar", "off", "--disable-pip-version-check", "--no-warn-conflicts", *options, "-r", str(listed),
-    ]  # fmt: skip
-    settings = {name: value for name, value in os.environ.items() if name not in _PIP_SETTINGS_TO_IGNORE}
+    wheels = interpreter.folder / ".wheels"
+    wheels.mkdir()
+    common = ["--progress-bar", "off", "--disable-pip-version-check", "--only-binary", ":all:", *options]
     names = {re.split(r"[\[=\s]", line)[0] for line in requirements}
+
+    def count(line: str) -> None:
+        if line.startswith("Collecting ") and re.split(r"[\[=\s]", line.removeprefix("Collecting "))[0] in names:
+            advance(1)
+
+    download = [*_pip(), "download", "--dest", str(wheels), *common, "-r", str(listed)]
+    _run_pip(interpreter, download, count, network=True)
+    target = ["--target", str(interpreter.packages), "--no-compile", "--no-warn-conflicts"]
+    local = ["--no-index", "--find-links", str(wheels)]
+    _run_pip(interpreter, [*_pip(), "install", *target, *local, *common, "-r", str(listed)], network=False)
+    shutil.rmtree(wheels)
+    _move_scripts(interpreter)
+
+
+def _run_pip(
+    interpreter: _Interpreter, command: list[str], see: Callable[[str], None] = lambda line: None, *, network: bool
+) -> None:
+    """Run pip in the sandbox, and show each line of its output to `see`."""
+    confined = confine(command, _pip(), [interpreter.folder], network=network)
     output: list[str] = []
-    with subprocess.Popen(command, env=settings, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
+    with subprocess.Popen(confined, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
         assert pip.stdout is not None
         for line in pip.stdout:
             output.append(line)
-            if line.startswith("Collecting ") and re.split(r"[\[=\s]", line.removeprefix("Collecting "))[0] in names:
-                advance(1)
+            see(line)
     if pip.returncode != 0:
-        raise LabError(f"pip could not install the packages of {listed}:\n{''.join(output[-15:]).rstrip()}")
-    _move_scripts(interpreter)
+        last = "".join(output[-15:]).rstrip()
+        raise LabError(f"pip could not install the packages of {interpreter.folder / 'requirements.txt'}:\n{last}")
 
 
 def _install_node(interpreter: _Interpreter, packages: tuple[str, ...]) -> None:
@@ -262,7 +279,8 @@ def _install_node(interpreter: _Interpreter, packages: tuple[str, ...]) -> None:
     if npm is None:
         raise LabError("this environment needs npm, which is not installed; run: apt-get install npm")
     command = [npm, "install", "--prefix", str(interpreter.folder), "--ignore-scripts", "--no-audit", "--no-fund"]
-    done = subprocess.run([*command, "--omit=dev", *packages], capture_output=True, text=True)
+    confined = confine([*command, "--omit=dev", *packages], _pip(), [interpreter.folder], network=True)
+    done = subprocess.run(confined, capture_output=True, text=True)
     if done.returncode != 0:
         raise LabError(f"npm could not install {', '.join(packages)}:\n{done.stderr[-2000:].rstrip()}")
 

@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import ByteReceiveStream
 
 from assay.core.errors import LabError
-from assay.lab.host.polling import disk_used, over_limit, sample_resources
+from assay.lab.host.polling import over_limit, sample_resources, workspace_size
 from assay.lab.host.slots import LabSlot
 from assay.lab.interface import Completed, Ended, Limits, Output, ResourceSample
 from assay.lab.sandboxes.base import KILLED, StartedCommand
@@ -140,7 +140,7 @@ class RunningCommand:
     async def _watch(self) -> None:
         if self._slot.volume is None:
             # A command may still clean up a workspace that is too full already.
-            used = await anyio.to_thread.run_sync(disk_used, self._slot.workspace)
+            used = await anyio.to_thread.run_sync(workspace_size, self._slot)
             self._disk = max(self._limits.disk, used)
         while True:
             if not self._polled:  # then sockets are all that is polled, and short commands need not wait for it

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from assay.tasks.model import Resources
 
 SandboxName = str
-"""`bubblewrap`, `docker`, `none`, or a sandbox from outside: registered under `assay.sandboxes`, or `path.py:name`."""
+"""`auto` (the strongest that works here), `bubblewrap`, `podman`, `docker`, `landlock`, `none`, or a sandbox from
+outside: registered under `assay.sandboxes`, or `path.py:name`."""
 Network = Literal["none", "models"]
 Ended = Literal["exit", "signal", "time", "memory", "disk", "output"]
 
@@ -42,8 +43,8 @@ class Setup:
     A `pinned` lab is confined to as many processors as it has cores. Other labs get a share of processor time, which
     lets a short burst use all processors.
 
-    `image` is for sandbox `docker` only; its C library must not be older than that of the machine on which the
-    environment was built.
+    `image` is for containers only, which otherwise show the machine's own programs; its C library must not be older
+    than that of the machine on which the environment was built.
 
     `tools` is a second environment, that of an agent that runs inside the lab. With network `models`, code in the lab
     can connect to the harness through a unix socket, and to nothing else.
@@ -61,7 +62,7 @@ class Setup:
     limits: Limits = Limits()
     variables: Mapping[str, str] = field(default_factory=dict)
     pinned: bool = False
-    image: str = "debian:stable-slim"
+    image: str | None = None
     devices: tuple[Path, ...] = ()
 
 

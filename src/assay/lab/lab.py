@@ -20,8 +20,9 @@ from assay.lab.execution import RunningCommand, run_to_end
 from assay.lab.host.slots import LabSlot, acquire_slot
 from assay.lab.interface import Completed, Lab, LabPaths, Process, SandboxName, Sealing, Setup
 from assay.lab.live_process import LiveProcess
-from assay.lab.sandboxes import SANDBOXES
+from assay.lab.sandboxes import AUTO, SANDBOXES
 from assay.lab.sandboxes.base import Sandbox, StartedCommand, sealed_file
+from assay.lab.sandboxes.choice import choose_sandbox
 from assay.lab.snapshots import QUOTA_FACTOR, Snapshot, StoreQuota, restore_snapshot, take_snapshot
 
 DATA = "data"
@@ -31,7 +32,7 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def open_lab(home: Home, setup: Setup, sandbox: SandboxName = "bubblewrap") -> AsyncIterator[Lab]:
+async def open_lab(home: Home, setup: Setup, sandbox: SandboxName = AUTO) -> AsyncIterator[Lab]:
     """Open a lab for the duration of the block; nothing of it is left afterwards, however the block ends.
 
     The calling thread must live as long as the lab: the kernel kills a sandbox with the thread that started it.
@@ -40,6 +41,8 @@ async def open_lab(home: Home, setup: Setup, sandbox: SandboxName = "bubblewrap"
     failure: Exception | None = None
     host_resources, processes = ExitStack(), AsyncExitStack()
     try:
+        if sandbox == AUTO:
+            sandbox = (await _in_thread(partial(choose_sandbox, home, setup.network))).name
         kind = SANDBOXES.load(sandbox)
         slot_context = acquire_slot(home, setup.limits, own_user=kind.own_user, groups=kind.own_cgroups)
         slot = await _in_thread(partial(host_resources.enter_context, slot_context))

@@ -49,6 +49,11 @@ def find_weights(name: str, home: Home | None = None) -> Path:
     return path.resolve()
 
 
+def is_packaged(name: str) -> bool:
+    """Whether a local model is known by its name, not by the path of a file."""
+    return name in _PACKAGES
+
+
 def hash_weights(models: Mapping[str, str], home: Home) -> str | None:
     """Return a hash of the weights of the local models, by role; None if there are none, or a file is not here.
 

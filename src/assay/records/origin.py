@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from assay.core.errors import RecordError
@@ -36,10 +37,13 @@ def find_last_snapshot(events: Sequence[Event]) -> str | None:
     return next(snapshots, None)
 
 
-def find_origin(folder: TrialFolder, events: Sequence[Event], submitted: Submitted) -> Origin:
+def find_origin(
+    folder: TrialFolder, events: Sequence[Event], submitted: Submitted, *, path: str | None = None
+) -> Origin:
     """Compare the submission with the last snapshot and with what was written after it.
 
-    A call that could have changed the file and was not followed by a snapshot leaves its content unknown.
+    The record has the name of the file; `path`, if known, is where the task wants it in the workspace. A call that
+    could have changed the file and was not followed by a snapshot leaves its content unknown.
     """
     name, life = str(submitted.submission.file), _last_life(events)
     taken = find_last_snapshot(events)
@@ -49,9 +53,9 @@ def find_origin(folder: TrialFolder, events: Sequence[Event], submitted: Submitt
         snapshot = load_snapshot(folder.snapshots, taken)
     except RecordError as error:
         return Origin("unknown", f"its snapshot cannot be read: {error}")
-    # The record has the name of the file, and the workspace its path.
-    contents: set[str] | None = {file.sha256 for path, file in snapshot.files.items() if _is_named(path, name)}
-    if not contents and any(_is_named(path, name) for path in snapshot.left_out):
+    is_submission = partial(_is_named, name=name, path=path)
+    contents: set[str] | None = {file.sha256 for other, file in snapshot.files.items() if is_submission(other)}
+    if not contents and any(map(is_submission, snapshot.left_out)):
         contents = None
     # A trial that is resumed continues from the last snapshot, and repeats what it had done after that.
     last = max(index for index, event in enumerate(life) if isinstance(event, SnapshotTaken | Started))
@@ -61,7 +65,7 @@ def find_origin(folder: TrialFolder, events: Sequence[Event], submitted: Submitt
             continue
         if not isinstance(event.request, WriteRequest):
             contents = None
-        elif _is_named(event.request.path, name) and _succeeded(finished.get(event.number)):
+        elif is_submission(event.request.path) and _succeeded(finished.get(event.number)):
             contents = {event.request.content.sha256}
     if contents is None:
         return Origin("unknown", "the last snapshot was taken before the last change of the workspace, or without it")
@@ -86,8 +90,8 @@ def _last_life(events: Sequence[Event]) -> Sequence[Event]:
     return events[starts[-1] if starts else 0 : end]
 
 
-def _is_named(path: str, name: str) -> bool:
-    return path == name or path.endswith(f"/{name}")
+def _is_named(other: str, *, name: str, path: str | None) -> bool:
+    return other == path if path else other == name or other.endswith(f"/{name}")
 
 
 def _succeeded(result: object) -> bool:

@@ -120,6 +120,7 @@ class TrialFile(TrialPlan):
         default=None, description="the trial that this one reruns and replaces in results"
     )
     origins: dict[str, str] = Field(default_factory=dict)
+    trusted: tuple[str, ...] = Field((), description="what the user allowed the plan file to do")
     versions: dict[str, str] = Field(default_factory=dict)
 
 

@@ -117,7 +117,7 @@ class BoardFolder:
         *,
         expected: str | None = None,
         trusted: Collection[str] = (),
-        sandbox: SandboxName = "bubblewrap",
+        sandbox: SandboxName = "auto",
         allow_unverified: bool = False,
         progress: Progress | None = None,
     ) -> BoardEntry:

@@ -99,6 +99,8 @@ class TrialRow:
     split: str = ""
     sample_score: float | None = None
     ignores_noise: bool = False
+    sandbox: str = ""
+    unenforced: tuple[str, ...] = ()
     conditions: Mapping[str, str] = field(default_factory=dict, compare=False)
     record: TrialSummary | None = field(default=None, compare=False, repr=False)
 
@@ -141,6 +143,11 @@ class TrialRow:
     def unsealed(self) -> bool:
         """Whether agent code, or submitted code while it was graded, ran outside of a sandbox."""
         return self.ran and (not self.sealed or (self.grade is not None and self.grade.sealed is False))
+
+    @property
+    def shares_kernel_view(self) -> bool:
+        """Whether it was sealed without namespaces, so that code could see more of the machine than its lab."""
+        return self.ran and not self.unsealed and self.sandbox == "landlock"
 
     @property
     def valid(self) -> bool:
@@ -494,6 +501,8 @@ def _make_row(
         elapsed=state.elapsed,
         steps=state.steps,
         sealed=state.sealing is None or state.sealing.sealed,
+        sandbox=file.sandbox,
+        unenforced=tuple(state.sealing.missing) if state.sealing else (),
         run=trial.folder.path.parent.parent.name,
         trial=file.id,
         model=file.models.get("main"),
@@ -539,7 +548,7 @@ def _describe_conditions(file: TrialFile) -> dict[str, str]:
 
 def condition_of(row: TrialRow, name: str) -> str:
     """Return one of the `CONDITIONS` of a trial."""
-    sealing = "unsealed" if row.unsealed else "sealed"
+    sealing = "unsealed" if row.unsealed else f"sealed: {row.sandbox}" if row.shares_kernel_view else "sealed"
     return row.conditions.get(name, sealing if name == "sealing" else "unknown")
 
 

@@ -47,7 +47,7 @@ Verdict = Literal["agrees", "unclear", "differs"]
 
 
 def compare_trial(
-    folder: TrialFolder, known: Registry, home: Home, *, sandbox: SandboxName = "bubblewrap", regrade: bool = True
+    folder: TrialFolder, known: Registry, home: Home, *, sandbox: SandboxName = "auto", regrade: bool = True
 ) -> Iterator[RecordFinding]:
     """Yield what does not match this machine; what cannot be compared here is a remark."""
     name, file = folder.path.name, folder.file

@@ -17,6 +17,7 @@ from assay.core.values import (
     format_number,
     format_percent,
 )
+from assay.results.cost import cost_table, measure_costs
 from assay.results.estimate import (
     Summary,
     detectable_difference_in_success,
@@ -25,7 +26,8 @@ from assay.results.estimate import (
     summarize_tasks,
 )
 from assay.results.frame import FORMAT, Frame, TrialRow, group_by
-from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind
+from assay.results.inference import ERROR_KINDS, FEWEST_TASKS, INTERVAL_METHOD, ErrorKind
+from assay.results.variance import decompose_variance, describe_variance
 
 ARROWS = {"higher": "↑", "lower": "↓"}
 
@@ -93,7 +95,9 @@ def make_report(rows: Frame, error: ErrorKind = "tasks") -> list[Table]:
         forks = [_fork_table(group)] if any(row.parent for row in group) else []
         if by_task:
             notes = describe_results(group, by_task, agents, error)
-            tables += [score_table(by_task), *forks, overall_table(agents, error, notes)]
+            costs = measure_costs(group) if any(row.cost for row in group) else []
+            paid = [cost_table(costs)] if costs else []
+            tables += [score_table(by_task), *forks, *paid, overall_table(agents, error, notes)]
         else:
             tables += forks
     return tables
@@ -232,6 +236,9 @@ def describe_results(
     yield from describe_attempts(agents)
     if power := detectable_difference_in_success(counted):
         yield f"Power: the smallest detectable difference in success is {100 * power:.0f} points (80% power)."
+    parts = decompose_variance(counted) if len({s.task for s in by_task}) >= FEWEST_TASKS else None
+    if parts:
+        yield f"Variance: {describe_variance(parts)}"
     yield from describe_reasons(by_task)
     for summary in agents:
         if rate := summary.success_without_infrastructure:
@@ -285,6 +292,11 @@ def describe_caveats(rows: Sequence[TrialRow]) -> list[str]:
         lines.append(f"Rerun: {plural(len(replaced), 'trial')}, {failed} of them failed; only the reruns count.")
     if unsealed := sum(row.unsealed for row in counted):
         lines.append(f"Unsealed: {plural(unsealed, 'trial')} ran without a sandbox between agent and answers.")
+    if weaker := [row for row in counted if row.shares_kernel_view]:
+        missing = ", ".join(sorted({name for row in weaker for name in row.unenforced}))
+        lines.append(
+            f"Sealed: landlock: {plural(len(weaker), 'trial')} ran without namespaces; not enforced: {missing}."
+        )
     if busy := sum(row.busy for row in counted):
         lines.append(
             f"Busy machine: {plural(busy, 'trial')} of {len(counted)} ran under a load that makes time limits "

@@ -82,15 +82,17 @@ class Verification:
         sentences = [
             f"The records of {plural(self.trials, 'trial')} contradict themselves nowhere: ids, hashes, order, times, "
             "usage, seeds, copies.",
-            f"{origins:,} of {plural(self.submissions, 'submission')} are the files that the records show in the "
-            "workspace when the work ended.",
-            f"{compared:,} of {plural(self.trials, 'trial')} have the label and the kinds of calls of their agent, and "
-            "replies of their models only.",
-            f"{len(self.regraded):,} of {plural(len(self.scored), 'score')} were recomputed here from the submission.",
+            "Submissions that are the file which the record shows in the workspace when the work ended: "
+            f"{origins:,} of {self.submissions:,}.",
+            "Trials with the label and the kinds of calls of their agent, and replies of their models only: "
+            f"{compared:,} of {self.trials:,}.",
+            f"Scores recomputed here from the submission: {len(self.regraded):,} of {len(self.scored):,}.",
         ]
         if self.rerun:
-            code = plural(len(self.rerun), "submission")
-            sentences.append(f"{code} of code ran again here, in several rounds, and the measured score agrees.")
+            sentences.append(
+                "Submissions of code that ran again here, in several rounds, with a score that agrees: "
+                f"{len(self.rerun):,}."
+            )
         if self.published:
             sentences.append("The digest of the run is the one that was published.")
         if self.witness:
@@ -133,7 +135,7 @@ def verify_run(
     *,
     expected: str | None = None,
     trusted: Collection[str] = (),
-    sandbox: SandboxName = "bubblewrap",
+    sandbox: SandboxName = "auto",
     regrade: bool = True,
     progress: Progress | None = None,
 ) -> Verification:

@@ -4,12 +4,15 @@ import hashlib
 from pathlib import Path
 from typing import Literal
 
-from assay.core.errors import UsageError
+from assay.core.errors import RecordError, UsageError
+from assay.core.untrusted import read_plain, refuse_links
 from assay.records import TrialFile
 from assay.tasks import Task
 
 Describe = Literal["plain", "obfuscated"]
 ChosenKind = Literal["plain", "obfuscated", "own"]
+
+_MAX_DESCRIPTION = 10**7
 
 
 def choose_description(task: Task, describe: Describe, folder: Path | None) -> tuple[ChosenKind, str | None]:
@@ -45,7 +48,13 @@ def _own_text(task: Task, folder: Path) -> str:
         folder / task.name / "description.md",
     ]
     for path in paths:
-        if path.is_file():
-            return path.read_text("utf-8")
+        if not path.is_file():
+            continue
+        try:
+            # The folder may be a stranger's: a link in it could lead to a key.
+            refuse_links(path.parent)
+            return read_plain(path, _MAX_DESCRIPTION).decode()
+        except (RecordError, ValueError) as error:
+            raise UsageError(f"the description cannot be read: {error}") from None
     looked = ", ".join(str(path.relative_to(folder)) for path in paths)
     raise UsageError(f"{folder} has no description of {task.id}; expected one of: {looked}")

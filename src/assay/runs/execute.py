@@ -15,6 +15,8 @@ from assay.core.progress import NoProgress, Progress
 from assay.core.text import plural
 from assay.lab.environments import build_environment, describe_size, is_built
 from assay.lab.machine_load import describe_load, read_load
+from assay.lab.sandboxes import AUTO
+from assay.lab.sandboxes.choice import choose_sandbox
 from assay.records import RunFolder, TrialFile, TrialFolder
 from assay.runs.driver import Unstarted, execute_run
 from assay.runs.executors import (
@@ -60,6 +62,11 @@ def add_trials(
     files = [file for plan in plans for file in plan.trials(home)]
     check_models(file for file in files if not TrialFolder(run.path / "trials" / file.id).state.final)
     run.add(files)
+    if any(plan.sandbox == AUTO for plan in plans):
+        choices = {choose_sandbox(home, file.network) for file in files if file.sandbox != "none"}
+        for choice in sorted(choices, key=str):
+            if choice.reason:  # a weaker one than usual
+                reporting.notify(f"Sandbox: {choice}")
     others = sorted({file.variant for file in files if file.variant != "real"})
     if others and config.variant is None:
         reporting.notify(f"Using {', '.join(others)} data where it is the only variant that is prepared.")

@@ -6,12 +6,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from assay.agents import Agent, find_agent
+from assay.agents import Agent, Requirements, find_agent
 from assay.core.errors import NotPrepared, UsageError
 from assay.core.home import Home
 from assay.data.store import Prepared, choose_variant, load_prepared
 from assay.lab.environments import environment_folder, find_environment
 from assay.lab.interface import SandboxName
+from assay.lab.sandboxes import AUTO
+from assay.lab.sandboxes.choice import choose_sandbox
 from assay.models.settings import is_role
 from assay.models.weights import hash_weights
 from assay.records import TrialFile, TrialPlan
@@ -65,13 +67,14 @@ class Plan:
     resources: Mapping[str, int] = field(default_factory=dict)
     edition: str | None = None
     variant: str | None = None
-    sandbox: SandboxName = "bubblewrap"
+    sandbox: SandboxName = "auto"
     tasks_folder: Path | None = None
     environment: str | None = None
     weights: Path | None = None
     describe: Describe = "plain"
     descriptions: Path | None = None
     origins: Mapping[str, str] = field(default_factory=dict)
+    trusted: tuple[str, ...] = ()
 
     def trials(self, home: Home, *, check_models: bool = True, check_built: bool = True) -> Iterator[TrialFile]:
         """Yield all trials in the order in which they start: all tasks with one seed before the next seed.
@@ -86,7 +89,7 @@ class Plan:
         for seed in range(1, self.seeds + 1):
             for pair in pairs:
                 for models in self._models_for(pair.name, pair.agent):
-                    file = self._make_trial(pair, models, hash_weights(models, home), seed)
+                    file = self._make_trial(pair, models, hash_weights(models, home), seed, home)
                     yield file.model_copy(update={"dropped_settings": dropped.get(str(models), {}) if models else {}})
 
     def _pair_up(
@@ -143,7 +146,9 @@ class Plan:
         settings = settings_by_role(self.model_settings)
         return {str(models): find_dropped(models, settings) for models in self.models}
 
-    def _make_trial(self, pair: _Pair, models: Mapping[str, str], model_weights: str | None, seed: int) -> TrialFile:
+    def _make_trial(
+        self, pair: _Pair, models: Mapping[str, str], model_weights: str | None, seed: int, home: Home
+    ) -> TrialFile:
         task, data, required = pair.task, pair.data, pair.agent.requirements()
         limits = {name: amount for name, amount in self.budget.items() if models or name in ("time", "steps")}
         describe, description = choose_description(data.task, self.describe, self.descriptions)
@@ -161,7 +166,7 @@ class Plan:
             resource_overrides=dict(self.resources),
             environment=pair.environment,
             weights_digest=self._weights_digest,
-            sandbox="none" if required.unsealed else self.sandbox,
+            sandbox=self._choose_sandbox(home, required),
             describe=describe,
             description=description,
             tools=pair.tools,
@@ -179,8 +184,15 @@ class Plan:
             tasks_folder=str(self.tasks_folder) if self.tasks_folder else None,
             planned_seeds=self.seeds,
             origins=self._find_origins(task, limits),
+            trusted=self.trusted,
             versions=current_versions(),
         )
+
+    def _choose_sandbox(self, home: Home, required: Requirements) -> SandboxName:
+        """Return the sandbox of a trial; the strongest that works here is decided now, as it identifies the trial."""
+        if required.unsealed:
+            return "none"
+        return choose_sandbox(home, required.network).name if self.sandbox == AUTO else self.sandbox
 
     @cached_property
     def _weights_digest(self) -> str | None:

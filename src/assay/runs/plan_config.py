@@ -19,7 +19,7 @@ from assay.core.quantities import Bytes, Model, Seconds
 from assay.core.text import describe_validation_error, did_you_mean
 from assay.core.untrusted import read_toml
 from assay.lab.interface import SandboxName
-from assay.lab.sandboxes import SANDBOXES
+from assay.lab.sandboxes import check_sandbox
 from assay.models.prices import Price
 from assay.models.settings import ModelSettings, is_role, settings_by_role
 from assay.runs.descriptions import Describe
@@ -105,7 +105,7 @@ class PlanConfig(Model):
     seeds: int | None = Field(default=None, ge=1)
     edition: str | None = None
     variant: str | None = None
-    sandbox: Annotated[SandboxName, AfterValidator(SANDBOXES.check)] | None = None
+    sandbox: Annotated[SandboxName, AfterValidator(check_sandbox)] | None = None
     environment: str | None = Field(default=None, description="Python of labs, by name or requirements file")
     weights: Path | None = Field(default=None, description="folder of pretrained weights that labs see read-only")
     build: bool | None = Field(default=None, description="whether missing environments are built; they are by default")
@@ -171,7 +171,7 @@ def preset_names() -> list[str]:
 
 def flat_settings(config: PlanConfig) -> dict[str, Any]:
     """Return the settings that are set, by their dotted names."""
-    return {key.replace("/", "."): value for key, value in _settings(config).items()}
+    return {key.replace("/", "."): value for key, value in list_settings(config).items()}
 
 
 def config_from_environment(variables: Mapping[str, str]) -> PlanConfig:
@@ -217,7 +217,7 @@ def resolve_config(
     content: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for origin, layer in layers:
-        for key, value in _settings(layer).items():
+        for key, value in list_settings(layer).items():
             if key not in origins:
                 origins[key] = origin
                 *tables, last = key.split("/")
@@ -230,9 +230,13 @@ def resolve_config(
 
 
 def build_plan(
-    config: PlanConfig, origins: Mapping[str, str], known: Registry, tasks_folder: Path | None = None
+    config: PlanConfig,
+    origins: Mapping[str, str],
+    known: Registry,
+    tasks_folder: Path | None = None,
+    trusted: tuple[str, ...] = (),
 ) -> Plan:
-    """Build the plan for tasks of a registry."""
+    """Build the plan for tasks of a registry; `trusted` is what the user allowed the plan file to do."""
     if not config.tasks:
         raise UsageError("No tasks given; pass task names, a suite, a split or a plan file")
     if agent := next((name for name in config.tasks if name in agent_names()), None):
@@ -261,6 +265,7 @@ def build_plan(
         resources=config.resources.model_dump(exclude_none=True),
         budget=config.budget.model_dump(exclude_none=True),
         origins={"seeds": "default", **origins},
+        trusted=trusted,
         **named,
     )
 
@@ -281,7 +286,7 @@ def check_model_settings(settings: Mapping[str, Any]) -> dict[str, ModelSettings
         raise UsageError(f"model_settings: {describe_validation_error(error, known)}") from None
 
 
-def _settings(config: PlanConfig) -> dict[str, Any]:
+def list_settings(config: PlanConfig) -> dict[str, Any]:
     """Return the settings that are set by their paths, with `/` because role names and options may contain dots."""
     content = config.model_dump(exclude_none=True, exclude_unset=True, exclude={"format", "preset"})
     flat = {key: value for key, value in content.items() if key not in _GROUPS}

@@ -9,12 +9,15 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import permutations
 from pathlib import Path
-from statistics import fmean, linear_regression
+from statistics import correlation, fmean, linear_regression
 from typing import Literal, get_args
 
 import anyio
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import DirectoryPath
 
 from assay.core.errors import PromptTooLong, UsageError
@@ -24,9 +27,10 @@ from assay.core.table import Column, Table
 from assay.core.text import plural
 from assay.models import MAIN, Message, Models, ModelSettings, Prices, Sampling, Usage
 from assay.records import RunFolder
-from assay.results.estimate import estimate_mean, t_probability
+from assay.results.ability import rank_values
+from assay.results.estimate import estimate_mean
 from assay.results.frame import TrialRow
-from assay.results.inference import Interval
+from assay.results.inference import Interval, holm
 from assay.results.measures import Measure, measure_trial
 from assay.results.paired import PairedDifference, compare_arms
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
@@ -43,6 +47,9 @@ CONTINUE = (
 POST_SUFFIXES = (".txt", ".md", ".html")
 MAX_POST = 10**6
 CONCURRENT = 8
+MIN_TASKS = 4
+MIN_RELIABILITY = 0.5
+_PERMUTATIONS = 10_000
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,10 @@ class Document:
 
 @dataclass(frozen=True)
 class Familiarity:
-    """The familiarity of a model with one text: the mean over `positions` and its standard error."""
+    """The familiarity of a model with one text: the mean over `positions`, its standard error, and the means of halves.
+
+    The halves are every other position, so that they show how much of the mean is measurement error.
+    """
 
     task: str
     kind: Kind
@@ -65,16 +75,23 @@ class Familiarity:
     positions: int
     mean: float
     error: float | None
+    halves: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
 class Correlation:
-    """Pearson's correlation over tasks, with its two-sided p-value and Fisher's 95% interval."""
+    """Spearman's rank correlation over tasks, the p-value of its permutation test, and Fisher's 95% interval.
+
+    `p_adjusted` allows for the other agents by Holm's method. `corrected` is what the correlation would be if
+    familiarity were measured without error; None where its reliability is 0 or not known.
+    """
 
     tasks: int
     r: float
     p: float
     interval: Interval
+    p_adjusted: float
+    corrected: float | None = None
 
 
 @dataclass(frozen=True)
@@ -132,7 +149,10 @@ def run(source: StudyInput, settings: FamiliaritySettings) -> StudyResult:
             )
 
         measured, usage = anyio.run(measure_all)
-    agents, undefined = correlate_trials(task_familiarity(measured), trials, settings.measure) if trials else ([], [])
+    reliability = measure_reliability(measured)
+    agents, undefined = (
+        correlate_trials(task_familiarity(measured), trials, settings.measure, reliability) if trials else ([], [])
+    )
     cost = "" if usage.cost is None else f", {usage.cost:.4g} dollars"
     positions = sum(document.positions for document in measured)
     sentences = [f"{settings.model}: {plural(len(measured), 'text')}, {positions:,} positions{cost}"]
@@ -141,6 +161,7 @@ def run(source: StudyInput, settings: FamiliaritySettings) -> StudyResult:
         interval = f"{difference.interval.low:+.3f} to {difference.interval.high:+.3f}"
         text = f"{means}: difference {difference.difference:+.3f}, 95% interval {interval}, p = {difference.p:.3f}"
         sentences.append(f"{text.replace('-', '−')}, {plural(difference.pairs, 'task')}")
+    sentences += _describe_reliability(reliability)
     sentences += [_describe_correlation(agent, settings.measure) for agent in agents]
     if undefined:
         sentences.append(f"Excluded, because they do not define {settings.measure}: {', '.join(undefined)}.")
@@ -152,13 +173,26 @@ def run(source: StudyInput, settings: FamiliaritySettings) -> StudyResult:
 
 
 def _describe_correlation(agent: AgentCorrelation, measure: str) -> str:
-    correlation = agent.correlation
-    if correlation is None:
+    known = agent.correlation
+    if known is None:
         tasks = plural(len(agent.points), "task")
         return f"{agent.agent}: no correlation with {measure} on {tasks}; it needs four that vary"
-    interval = f"{correlation.interval.low:+.2f} to {correlation.interval.high:+.2f}"
-    r = f"r = {correlation.r:+.2f}, 95% interval {interval}, p = {correlation.p:.3f}".replace("-", "−")
-    return f"{agent.agent}: correlation with {measure} {r}, {plural(correlation.tasks, 'task')}"
+    interval = f"{known.interval.low:+.2f} to {known.interval.high:+.2f}"
+    r = f"r = {known.r:+.2f}, 95% interval {interval}, p = {known.p_adjusted:.3f}"
+    if known.corrected is not None:
+        r += f"; {known.corrected:+.2f} corrected for measurement error"
+    return f"{agent.agent}: rank correlation with {measure} {r.replace('-', '−')}, {plural(known.tasks, 'task')}"
+
+
+def _describe_reliability(reliability: float | None) -> list[str]:
+    if reliability is None:
+        return []
+    sentence = f"Reliability of familiarity over tasks: {reliability:.2f} (split halves)"
+    if reliability < MIN_RELIABILITY:
+        sentence += (
+            "; most differences between tasks are measurement error, which hides correlations: use more positions"
+        )
+    return [f"{sentence}."]
 
 
 def _make_task_table(documents: "Sequence[Familiarity]") -> Table:
@@ -193,10 +227,15 @@ def _make_agent_tables(agents: "Sequence[AgentCorrelation]", measure: str) -> li
         Column("r", kind="number"),
         Column("low", kind="number"),
         Column("high", kind="number"),
+        Column("corrected", kind="number"),
         Column("p", kind="p"),
+        Column("p_adjusted", "p (Holm)", kind="p"),
     )
     rows = [
-        (agent.agent, known.tasks, known.r, known.interval.low, known.interval.high, known.p)
+        (
+            *(agent.agent, known.tasks, known.r, known.interval.low, known.interval.high),
+            *(known.corrected, known.p, known.p_adjusted),
+        )
         for agent in agents
         if (known := agent.correlation)
     ]
@@ -297,8 +336,9 @@ async def measure_documents(
             if values:
                 estimate = estimate_mean(values)
                 assert estimate is not None
+                halves = (fmean(values[::2]), fmean(values[1::2])) if len(values) > 1 else None
                 measured[number] = Familiarity(
-                    document.task, document.kind, document.name, len(values), estimate.mean, estimate.error
+                    document.task, document.kind, document.name, len(values), estimate.mean, estimate.error, halves
                 )
             advance()
 
@@ -401,8 +441,25 @@ def task_familiarity(documents: Iterable[Familiarity]) -> dict[str, float]:
     return {task: fmean(means) for task, means in values.items()}
 
 
+def measure_reliability(documents: Iterable[Familiarity]) -> float | None:
+    """Return how much of the variance of familiarity between tasks is not measurement error.
+
+    It is the correlation r of the halves over tasks, and by Spearman and Brown's formula 2r / (1 + r) for the whole.
+    None with fewer than four tasks. Below 0 it is 0.
+    """
+    halves: dict[str, list[tuple[float, float]]] = {}
+    for document in documents:
+        if document.kind != "obfuscated" and document.halves:
+            halves.setdefault(document.task, []).append(document.halves)
+    pairs = [(fmean(a for a, _ in own), fmean(b for _, b in own)) for own in halves.values()]
+    if len(pairs) < MIN_TASKS or len({a for a, _ in pairs}) == 1 or len({b for _, b in pairs}) == 1:
+        return None
+    r = max(correlation(*zip(*pairs, strict=True)), 0.0)
+    return 2 * r / (1 + r)
+
+
 def correlate_trials(
-    familiarity: Mapping[str, float], trials: Sequence[TrialRow], measure: Measure
+    familiarity: Mapping[str, float], trials: Sequence[TrialRow], measure: Measure, reliability: float | None = None
 ) -> tuple[list[AgentCorrelation], list[str]]:
     """Return the correlation for each agent, and the tasks that do not define the measure."""
     undefined: dict[str, None] = {}
@@ -422,29 +479,53 @@ def correlate_trials(
             if task not in undefined
         )
         pairs = [(point.familiarity, point.performance) for point in points]
-        agents.append(AgentCorrelation(agent, points, correlate(pairs)))
+        agents.append(AgentCorrelation(agent, points, correlate(pairs, reliability)))
     if not any(agent.points for agent in agents):
         raise UsageError(f"No task of these trials has a description here and defines {measure}; try another --measure")
-    return agents, list(undefined)
+    adjusted = iter(holm([agent.correlation.p for agent in agents if agent.correlation]))
+    allowed = [
+        replace(agent, correlation=replace(agent.correlation, p_adjusted=next(adjusted)))
+        if agent.correlation
+        else agent
+        for agent in agents
+    ]
+    return allowed, list(undefined)
 
 
-def correlate(pairs: Sequence[tuple[float, float]]) -> Correlation | None:
-    """Return Pearson's correlation of pairs; None with fewer than four of them, or where one side does not vary."""
+def correlate(pairs: Sequence[tuple[float, float]], reliability: float | None = None) -> Correlation | None:
+    """Return the rank correlation of pairs; None with fewer than four of them, or where one side does not vary.
+
+    Values that are clipped, such as performance, tie often; ranks and permutations need no assumption about them. The
+    variance of Fisher's transformation of a rank correlation is 1.06 / (n − 3).
+    """
     n = len(pairs)
-    if n < 4:
+    sides = [np.array(side) for side in zip(*pairs, strict=True)]
+    if n < MIN_TASKS or any(np.ptp(side) == 0 for side in sides):
         return None
-    x_mean, y_mean = fmean(x for x, _ in pairs), fmean(y for _, y in pairs)
-    xx, yy = math.fsum((x - x_mean) ** 2 for x, _ in pairs), math.fsum((y - y_mean) ** 2 for _, y in pairs)
-    if not xx or not yy:
-        return None
-    r = math.fsum((x - x_mean) * (y - y_mean) for x, y in pairs) / math.sqrt(xx * yy)
-    r = min(max(r, -1.0), 1.0)
-    if abs(r) == 1:
-        return Correlation(n, r, 0.0, Interval(r, r))
-    t = abs(r) * math.sqrt((n - 2) / (1 - r * r))
-    reach = 1.959964 / math.sqrt(n - 3)
-    interval = Interval(math.tanh(math.atanh(r) - reach), math.tanh(math.atanh(r) + reach))
-    return Correlation(n, r, 1 - t_probability(t, n - 2), interval)
+    first, second = (_standardize(rank_values(side)) for side in sides)
+    r = float(first @ second)
+    p = _permutation_p(first, second, abs(r))
+    reach = 1.959964 * math.sqrt(1.06 / (n - 3))
+    highest = (n - 1) / (n + 1)  # few tasks on a line are no proof of a perfect correlation
+    center = math.atanh(min(max(r, -highest), highest))
+    interval = Interval(min(math.tanh(center - reach), r), max(math.tanh(center + reach), r))
+    corrected = min(max(r / math.sqrt(reliability), -1.0), 1.0) if reliability else None
+    return Correlation(n, r, p, interval, p, corrected)
+
+
+def _standardize(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    away: NDArray[np.float64] = values - values.mean()
+    return away / np.linalg.norm(away)
+
+
+def _permutation_p(first: NDArray[np.float64], second: NDArray[np.float64], observed: float) -> float:
+    """Return how often permuted ranks correlate as much: of all permutations if there are few, else of random ones."""
+    n = len(first)
+    if math.factorial(n) <= _PERMUTATIONS:
+        orders = np.array(list(permutations(range(n))))
+        return float(np.mean(np.abs(second[orders] @ first) >= observed - 1e-9))
+    drawn = np.random.default_rng(0).permuted(np.tile(second, (_PERMUTATIONS, 1)), axis=1)
+    return float((np.count_nonzero(np.abs(drawn @ first) >= observed - 1e-9) + 1) / (_PERMUTATIONS + 1))
 
 
 def _read_post(task: Task, path: Path) -> Document:

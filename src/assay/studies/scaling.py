@@ -1,6 +1,7 @@
 """How results scale: with time, steps or cost from one long run, with attempts, with resources from a sweep.
 
-One long run contains all shorter ones, because what the agent would have submitted at any moment is graded afterwards.
+One long run stands for shorter ones, because what the agent would have submitted at any moment is graded afterwards; an
+agent that knows its budget would have spent a shorter one otherwise, so a study over time says so.
 Its pick is compared with the oracle, the best submission it had made by then; the difference is what better selection
 would gain. Attempts are sampled without replacement from the seeds of a run. Resources have to be run one level at a
 time: the same plan at every level, paired by task and seed.
@@ -33,7 +34,7 @@ from assay.results.frame import RuleSet, TrialRow
 from assay.results.inference import Interval, Sample
 from assay.results.measures import RATES, Measure, measure_trial
 from assay.results.paired import PairedDifference, compare_arms
-from assay.results.progress import Axis, ProgressRow, reach, reach_oracle, read_progress
+from assay.results.progress import AXES, Axis, ProgressRow, reach, reach_oracle, read_progress
 from assay.runs.plan import Plan
 from assay.studies.paired import describe_difference, make_difference_tables
 from assay.studies.paper_figures import load_paper_figures
@@ -196,6 +197,11 @@ def run(source: StudyInput, settings: ScalingSettings) -> StudyResult:
         tables.append(Table("published", columns, tuple(rows), title, extra={"source": published.source}))
     sentences = [f"{scaling.rules}: {settings.measure} over {settings.over}"]
     sentences += [f"{agent}: {sentence}" for agent, step in steps for sentence in describe_difference(step)]
+    if settings.over in AXES:
+        sentences.append(
+            "Levels are moments of longer runs. An agent that knows its budget would have spent a smaller one "
+            "otherwise, so lower levels understate runs with that budget; run them to compare."
+        )
     return StudyResult(sentences, tables, [_draw(scaling, settings)])
 
 
@@ -248,10 +254,14 @@ def _make_table(scaling: Scaling, settings: ScalingSettings) -> Table:
             value = (curve.agent, sample, len(curve.tasks), curve.trials, level, point.value)
             gains = (point.per_unit, point.per_hour, point.per_dollar, point.hours, point.dollars)
             rows.append((*value, format_range(point.interval), point.oracle, point.gap, *gains))
-    notes = ["Intervals: 95% over tasks. Gains: points since the level before, divided by what was added."]
+    notes = [
+        "Intervals: 95% over tasks, for each level alone.",
+        "Gains: points since the level before, divided by what was added; they have no intervals.",
+    ]
     if has_oracle:
         notes.append(
-            "Oracle: the best submission so far, chosen by the test score. Gap: what the agent's choice loses."
+            "Oracle: the best submission so far, chosen by one half of the test rows and scored on the other. "
+            "Gap: what the agent's choice loses."
         )
     notes += [f"Excluded: {task}: {reason}" for task, reason in scaling.excluded.items()]
     return Table("points", columns, tuple(rows), notes=tuple(notes))

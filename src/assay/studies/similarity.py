@@ -127,6 +127,16 @@ def run(source: StudyInput, settings: SimilaritySettings) -> StudyResult:
         if matches
         else "Nothing to compare: provided code, such as the starter and scripts of agents, does not count."
     )
+    chance = chance_similarities(matches if others is sources else compare_sources(sources, sources))
+    if chance:
+        unusual = sum(match.similarity > chance[-1] for match in matches if match.relation != "other task")
+        highest = f"{100 * chance[-1]:.0f}%, 95% of them up to {100 * chance[int(0.95 * (len(chance) - 1))]:.0f}%"
+        sentences.append(
+            f"By chance: {plural(len(chance), 'pair')} of trials on different tasks reach up to {highest}; "
+            f"{plural(unusual, 'pair')} on the same task or with other code exceed all of them."
+        )
+    elif matches:
+        sentences.append("By chance: not known, because the trials are of one task.")
     tables = [
         _make_pair_table(matches[: max(settings.top, flagged)]),
         _make_relation_table(summarize_relations(matches, threshold)),
@@ -363,6 +373,11 @@ def summarize_relations(matches: Iterable[Match], threshold: float = FLAGGED) ->
         for relation, values in by_relation.items()
     ]
     return sorted(rows, key=lambda row: -row.highest)
+
+
+def chance_similarities(matches: Iterable[Match]) -> list[float]:
+    """Return, ascending, the similarities of trials on different tasks: what is similar without a common source."""
+    return sorted(match.similarity for match in matches if match.relation == "other task")
 
 
 def best_matches(matches: Iterable[Match], sources: Iterable[CodeSample]) -> dict[str, Match]:

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from assay.core.errors import UsageError
+from assay.core.text import plural
 from assay.records import RunFolder, TrialFile, TrialSummary, label_trials
 from assay.results.frame import RuleSet, TrialRow, group_by, read_frame
+from assay.results.report import describe_caveats
 from assay.tasks import Task
 from assay.tasks.registry import task_of
 
@@ -25,6 +27,15 @@ def read_study_trials(
     trials = [replace(row, agent=agent) for row, agent in zip(rows, agents, strict=True)]
     find_rules(trials)
     return trials
+
+
+def describe_runs(runs: Sequence[RunFolder]) -> list[str]:
+    """Return what a reader must know of the trials of some runs before drawing conclusions from a study of them."""
+    rows = read_frame(*runs)
+    lines = describe_caveats(rows)
+    if pending := sum(row.pending for row in rows if row.counts):
+        lines.append(f"Not final: {plural(pending, 'trial')} of {len(rows)} pending, and not in this study.")
+    return lines
 
 
 def record_of(row: TrialRow) -> TrialSummary:

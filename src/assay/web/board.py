@@ -20,13 +20,15 @@ from typing import Any
 
 from assay.core.disk import random_token, write_json
 from assay.core.errors import MissingDependency, UsageError
-from assay.core.figure import STYLESHEET
+from assay.core.figure import STYLESHEET, Figure
 from assay.core.progress import NoProgress, Progress
 from assay.core.table import Table
 from assay.core.untrusted import read_json
 from assay.results.board import BoardEntry, BoardFolder, open_entry
+from assay.results.cost import draw_fronts, measure_costs
 from assay.results.disclosure import Disclosure, disclose_agents
 from assay.results.estimate import detectable_difference_in_success
+from assay.results.figures import number_colors
 from assay.results.frame import Frame, group_by, read_frame
 from assay.results.paired import Comparison
 from assay.tasks import Registry
@@ -71,6 +73,7 @@ class Group:
     rows: tuple[BoardRow, ...]
     comparisons: Sequence[Comparison]
     detectable: float | None
+    fronts: Sequence[Figure]
     published: Any
 
 
@@ -184,6 +187,7 @@ def _group_rows(rows: Sequence[BoardRow], registry: Registry) -> list[Group]:
                 rows=tuple(best_first),
                 comparisons=compare_rows(trials, best_first[0].label) if len(best_first) > 1 else (),
                 detectable=detectable_difference_in_success(trials),
+                fronts=draw_fronts(measure_costs(trials), number_colors(row.label for row in best_first)),
                 published=_find_published(group[0], registry),
             )
         )

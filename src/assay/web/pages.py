@@ -13,6 +13,7 @@ from assay.records.content_store import ContentStore
 from assay.records.events import SnapshotTaken, ValidationResult
 from assay.records.prompts import Prompts
 from assay.records.tape import finished_calls
+from assay.results.cost import draw_fronts, measure_costs
 from assay.results.figures import draw_scores, number_colors
 from assay.results.frame import CONDITIONS, TrialRow, group_by
 from assay.results.measures import MEASURES, Measure
@@ -119,7 +120,7 @@ def summarize_runs(views: Sequence[RunView]) -> list[RunRow]:
 
 def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
     """Return the content of the page of a run besides its verdicts, with the results of the selected trials."""
-    counted = view.rows.counted
+    counted, colors = view.rows.counted, number_colors(view.rows.agents)
     sections = view.sections if selection.is_empty else view.make_sections(selection.select(view.rows))
     any_task = {task.suite: task for task in view.tasks.values()}
     rules = dict.fromkeys(section.rules for section in sections) if selection.published else ()
@@ -127,9 +128,12 @@ def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
         "sections": sections,
         "selection": selection,
         "choices": find_choices(counted),
+        "fronts": {
+            section.rules: draw_fronts(measure_costs(section.rows), colors) for section in sections if section.lines[1:]
+        },
         "published": {rule: find_published(rule, any_task[rule.suite], selection) for rule in rules},
         "has_published": any(has_published(task) for task in any_task.values()),
-        "colors": number_colors(view.rows.agents),
+        "colors": colors,
         "counted": counted,
         "done": sum(not row.pending for row in counted),
         "unsealed": sum(row.unsealed for row in counted),

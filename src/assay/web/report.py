@@ -15,6 +15,7 @@ from assay.core.figure import STYLESHEET, Figure
 from assay.core.table import Column, Table, Value
 from assay.core.text import plural
 from assay.results import figures
+from assay.results.cost import cost_table, draw_fronts, measure_costs
 from assay.results.disclosure import Disclosure
 from assay.results.estimate import Summary, detectable_difference_in_success, summarize_agents, summarize_tasks
 from assay.results.frame import RuleSet, TrialRow, group_by
@@ -64,6 +65,8 @@ class ReportSection:
     improvements: Figure | None
     success: Figure | None
     curves: Figure | None
+    fronts: list[Figure]
+    costs: Table | None
     reasons: Table
     trials: Table
 
@@ -134,6 +137,7 @@ def write_figures(rows: Sequence[TrialRow], panels: Mapping[str, Measured], fold
         rules = _file_name(str(group[0].rules).replace("_", "-"))
         section = _make_section(group, panels, palette, rules)
         drawn = {"success": section.success, "improvement": section.improvements, "attempts": section.curves}
+        drawn |= {figure.name: figure for figure in section.fronts}
         drawn |= {f"scores-{_file_name(short_task_name(each.summary.task))}": each.figure for each in section.strips}
         for name, figure in drawn.items():
             if figure is not None:
@@ -173,6 +177,7 @@ def _make_section(
         for task in tasks
         if any(summary.score for summary in task)
     ]
+    costs = measure_costs(rows)
     return ReportSection(
         name=name,
         rules=rows[0].rules,
@@ -184,6 +189,8 @@ def _make_section(
         improvements=figures.draw_improvements(by_task, palette),
         success=figures.draw_success(agents, palette),
         curves=figures.draw_attempts(agents, palette),
+        fronts=draw_fronts(costs, palette),
+        costs=cost_table(costs) if costs else None,
         reasons=_make_reason_table(rows),
         trials=make_trial_table(ordered, palette, link, exclude=["title"]),
     )

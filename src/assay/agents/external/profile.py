@@ -63,6 +63,8 @@ def load_profile(name: str) -> Profile:
         raise UsageError(f"no profile is called {name!r}; {did_you_mean(name, [*profile_names(), 'path.toml'])}")
     try:
         profile = Profile.model_validate(_read(source))
+        if custom and profile.environment and profile.environment.endswith(".txt"):
+            profile = profile.model_copy(update={"environment": _locate_requirements(Path(name), profile.environment)})
         if not profile.include:
             return profile
         if not custom:
@@ -77,6 +79,16 @@ def load_profile(name: str) -> Profile:
 
 def _read(source: Traversable) -> dict[str, Any]:
     return read_toml(source) if isinstance(source, Path) else tomllib.loads(source.read_text("utf-8"))
+
+
+def _locate_requirements(profile: Path, name: str) -> str:
+    """Return the path of a requirements file, which is in the folder of the profile or in a folder below it."""
+    folder = profile.absolute().parent
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise ValueError(f"environment: {name} is outside the folder of the profile")
+    refuse_links(*(folder / above for above in (path, *path.parents[:-1])))
+    return str(folder / path)
 
 
 def _read_included(folder: Path, names: tuple[str, ...]) -> dict[str, str]:

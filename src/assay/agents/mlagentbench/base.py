@@ -23,6 +23,8 @@ from assay.agents.mlagentbench.actions import (
     find_action,
     perform_action,
 )
+from assay.agents.mlagentbench.actions.edits import BACKUPS
+from assay.agents.mlagentbench.actions.files import LOOKUP_SECONDS
 from assay.agents.mlagentbench.text_protocol import describe_actions, describe_fields, format_turn, parse_text
 from assay.agents.mlagentbench.tool_protocol import make_tools, parse_tool_call
 from assay.agents.mlagentbench.turns import ActionCall, ThoughtField, Turn
@@ -83,8 +85,8 @@ class ActionAgent(Agent):
 
     rules: Literal["default", "published"] = Field(
         "default",
-        description="published: prompts structured as in the paper, actions in its order, hidden ones can be called, "
-        "malformed calls take no step, repetition does not end the trial",
+        description="published: prompts and observations structured as in the paper, actions in its order, hidden ones "
+        "can be called, malformed calls take no step, repetition does not end the trial, cut-off edits are written",
     )
     protocol: Literal["text", "tools"] = Field("text", description="how the model calls actions: text or tools")
     steps_in_context: int = Field(3, ge=1, description="number of recent steps shown to the model")
@@ -119,7 +121,10 @@ class ActionAgent(Agent):
             self.script_seconds,
             self.session_seconds,
             self.max_output,
+            self.rules == "published",
         )
+        if context.published:
+            await bench.execute(["mkdir", "-p", BACKUPS], seconds=LOOKUP_SECONDS)
         state = AgentState(context, self.offered_actions(), self.callable_actions())
         while (call := await self._next_call(state)) is not None:
             if self.rules == "published" and (reason := _find_mismatch(state, call)):
@@ -264,7 +269,9 @@ class ActionAgent(Agent):
         system = templates.fill(
             self.prompt,
             actions=describe_actions(state.actions) if self.protocol == "text" else "",
-            task=briefing(bench, check=self._describe_check(state)),
+            task=bench.description.strip()
+            if state.context.published
+            else briefing(bench, check=self._describe_check(state)),
             submission=bench.task.submission.file,
             format=self._describe_format(templates),
         )

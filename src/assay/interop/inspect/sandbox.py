@@ -44,7 +44,7 @@ class LabSpec(Model):
     edition: str
     variant: str = "real"
     describe: Describe = "plain"
-    sandbox: SandboxName = "bubblewrap"
+    sandbox: SandboxName = "auto"
 
     def load_task(self) -> Task:
         """Return the task with the rules of the edition."""

@@ -43,7 +43,7 @@ def _inspect_task(suite: str) -> Callable[..., Task]:
         describe: Describe = "plain",
         time: str | int | None = None,
         steps: int | None = None,
-        sandbox: SandboxName = "bubblewrap",
+        sandbox: SandboxName = "auto",
     ) -> Task:
         """A suite of Assay: one sample for each of its tasks.
 

@@ -18,13 +18,19 @@ _MIN_FILE = 4096  # an empty file still takes a name and an inode, which are lim
 
 def over_limit(slot: LabSlot, limits: Limits, root: int | None) -> Ended | None:
     """Return the limit that a lab exceeds, or None; its processes descend from `root`, if the host sees them."""
-    if slot.volume is None and disk_used(slot.workspace) > limits.disk:
+    if slot.volume is None and workspace_size(slot) > limits.disk:
         return "disk"
     if root is not None and "memory" not in slot.group.enforced and memory_used(root) > limits.memory:
         return "memory"
     if root is not None and sockets_used(root) > max(_MIN_SOCKETS, limits.memory // 4 // _SOCKET_BUFFER):
         return "memory"
     return None
+
+
+def workspace_size(slot: LabSlot) -> int:
+    """Return the bytes on disk of a lab's workspace and its temporary files."""
+    temporary = disk_used(slot.temporary) if slot.temporary.is_dir() else 0
+    return min(disk_used(slot.workspace) + temporary, _UNLIMITED)
 
 
 def disk_used(workspace: Path) -> int:
@@ -45,11 +51,13 @@ def disk_used(workspace: Path) -> int:
 
 
 def sockets_used(root: int) -> int:
-    """Return the number of sockets in the network namespace of a process.
+    """Return the number of sockets in the network namespace of a process; 0 if it is that of the harness.
 
     The kernel does not count the queues of UDP and unix sockets as memory of the lab, but bounds each of them.
     """
     try:
+        if Path(f"/proc/{root}/ns/net").stat().st_ino == Path("/proc/self/ns/net").stat().st_ino:
+            return 0
         first = Path(f"/proc/{root}/net/sockstat").read_text().partition("\n")[0]
     except OSError:
         return 0
@@ -65,7 +73,7 @@ def sample_resources(slot: LabSlot, root: int, seconds: float) -> ResourceSample
     """Return what a process and all its descendants use now; processes that have ended count with their parents."""
     processes = _descendants(root)
     if slot.volume is None:
-        disk = min(disk_used(slot.workspace), _UNLIMITED - 1)
+        disk = min(workspace_size(slot), _UNLIMITED - 1)
     else:
         volume = os.statvfs(slot.volume.point)
         disk = (volume.f_blocks - volume.f_bfree) * volume.f_frsize

@@ -14,11 +14,12 @@ from assay.core.disk import file_lock, random_token
 from assay.core.errors import LabError
 from assay.core.home import Home
 from assay.lab import workspace
-from assay.lab.host import cgroups, volumes
+from assay.lab.host import cgroups, marks, volumes
 from assay.lab.interface import Limits
 from assay.lab.workspace import Owner
 
 _SLOTS = 1000
+_SHARED_MEMORY = Path("/dev/shm")
 # A line means that the lab was closed; the end of the input, that the harness is dead. Killing is repeated, because
 # processes may fork meanwhile, and bounded, because one that hangs in the kernel does not die.
 _WATCHDOG = """
@@ -49,6 +50,11 @@ class LabSlot:
     group: cgroups.LabCgroups
     volume: volumes.Volume | None
     disk: str
+
+    @property
+    def temporary(self) -> Path:
+        """The folder for temporary files, on the same disk as the workspace; only some sandboxes create it."""
+        return self.workspace.parent / "tmp"
 
 
 @contextmanager
@@ -152,5 +158,17 @@ def _remove(folder: Path, *, timeout: float = 5.0) -> None:
     except (FileNotFoundError, json.JSONDecodeError):
         groups = []
     cgroups.remove_groups(groups, timeout)
+    marks.kill_lab(folder, timeout)
+    _clear_shared_memory(folder)
     volumes.remove_volume(folder)
     workspace.remove_tree(folder)
+
+
+def _clear_shared_memory(folder: Path) -> None:
+    """Remove what the lab's own user left in the machine's memory disk, which only some sandboxes let it use."""
+    with suppress(FileNotFoundError):
+        user = folder.stat().st_gid
+        for path in _SHARED_MEMORY.iterdir() if user >= _FIRST_USER else ():
+            with suppress(FileNotFoundError):
+                if path.lstat().st_uid == user:
+                    path.unlink()

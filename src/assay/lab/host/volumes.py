@@ -16,6 +16,7 @@ _MAKE = ("mkfs.ext4", "-q", "-F", "-b", "4096", "-i", "16384", "-m", "0", "-O", 
          "-E", "lazy_itable_init=1,nodiscard")  # fmt: skip
 # A workspace does not outlive its lab, and snapshots are stored elsewhere: nothing in it has to reach the disk.
 _OPTIONS = "noinit_itable,nobarrier"
+_SPARE_INODES = 8  # a command's own temporary folder is gone when its end is judged
 
 
 class VolumeUnavailable(Exception):
@@ -33,7 +34,7 @@ class Volume:
         """Whether there is no space left, or no inode."""
         filesystem = os.statvfs(self.point)
         # The file system reserves a fiftieth, at most 4096 blocks, and counts it as free; one megabyte is slack.
-        return filesystem.f_bavail <= min(filesystem.f_blocks // 50, 4096) + 256 or filesystem.f_favail == 0
+        return filesystem.f_bavail <= min(filesystem.f_blocks // 50, 4096) + 256 or filesystem.f_favail < _SPARE_INODES
 
 
 def create_volume(folder: Path, size: int, templates: Path) -> Volume:

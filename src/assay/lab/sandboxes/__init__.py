@@ -1,8 +1,8 @@
-"""Sandboxes, which confine the commands of a lab: bubblewrap (the default), Docker or Podman, and none.
+"""Sandboxes, which confine the commands of a lab: bubblewrap, Podman or Docker, Landlock, and none.
 
 `base.py` has the interface, which a sandbox from outside implements too; `assay.lab.lab` creates the one that a caller
-names. With `none`, nothing is confined, and every record says so. `bwrap_args.py` and `seccomp.py` define what a
-bubblewrap lab sees and may call.
+names, and `choice.py` finds the strongest that works here. With `none`, nothing is confined, and every record says so.
+`bwrap_args.py` and `seccomp.py` define what a lab sees and may call.
 """
 
 from typing import TYPE_CHECKING
@@ -13,3 +13,10 @@ if TYPE_CHECKING:
     from assay.lab.sandboxes.base import Sandbox
 
 SANDBOXES: "Plugins[type[Sandbox]]" = Plugins("sandboxes", "sandbox")
+AUTO = "auto"
+"""Means the strongest sandbox that works on this machine; trials are planned and recorded with its own name."""
+
+
+def check_sandbox(name: str) -> str:
+    """Return `name`; raise `UsageError` unless it is `auto` or names a sandbox."""
+    return name if name == AUTO else SANDBOXES.check(name)

@@ -129,12 +129,18 @@ def apply_rlimits(limits: Limits, *, memory_per_process: bool, processes: bool =
     The kernel counts the processes of a user within a user namespace. Outside of one it would count all processes of
     the user, so there `processes` must be off.
     """
-    rlimits = {"core": 0, "fsize": limits.file_size, "nofile": 4096}
+    rlimits = rlimit_values(limits, memory_per_process=memory_per_process, processes=processes)
+    return [find_tool("prlimit"), *(f"--{name.lower()}={value}" for name, value in rlimits.items()), "--"]
+
+
+def rlimit_values(limits: Limits, *, memory_per_process: bool, processes: bool = True) -> dict[str, int]:
+    """Return the per-process limits by the names that the kernel gives them."""
+    rlimits = {"CORE": 0, "FSIZE": limits.file_size, "NOFILE": 4096}
     if processes:
-        rlimits["nproc"] = limits.processes
+        rlimits["NPROC"] = limits.processes
     if memory_per_process:
-        rlimits["data"] = limits.memory
-    return [find_tool("prlimit"), *(f"--{name}={value}" for name, value in rlimits.items()), "--"]
+        rlimits["DATA"] = limits.memory
+    return rlimits
 
 
 def join_cgroups(group: LabCgroups, freezer: Freezer | None = None) -> list[str]:

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -28,8 +29,9 @@ from assay.lab.sandboxes.base import (
     pin_to_processors,
     sealed_file,
 )
-from assay.lab.sandboxes.bwrap_args import STATUS, WORKSPACE, build_arguments, find_bwrap
+from assay.lab.sandboxes.bwrap_args import STATUS, WORKSPACE, build_arguments, find_bwrap, version
 from assay.lab.sandboxes.freeze import freeze_tree, thaw_tree
+from assay.lab.workspace import Owner
 
 _START_TIMEOUT = 120.0
 _KILL_TIMEOUT = 30.0
@@ -46,7 +48,7 @@ class Bubblewrap:
     def __init__(self, home: Home, slot: LabSlot, setup: Setup) -> None:
         self._slot = slot
         self._filter = seccomp.build_filter(pinned=setup.pinned)
-        self._program = [*pin_to_processors(setup), *_drop_root(slot), find_bwrap()]
+        self._program = [*pin_to_processors(setup), *_drop_root(slot.owner), find_bwrap()]
         self._join = join_cgroups(slot.group)
         self._arguments = build_arguments(home, slot, setup)
         self._limits = apply_rlimits(setup.limits, memory_per_process="memory" not in slot.group.enforced)
@@ -198,17 +200,7 @@ class BubblewrapCommand:
 
     def failure(self, stderr: str) -> LabError:
         """Return the error for a message of bwrap, and what to do about it."""
-        if re.search(r"No permissions to create|creating new namespace|setting up uid map", stderr, re.IGNORECASE):
-            return LabError(
-                "this kernel does not allow user namespaces for ordinary users. Enable them with the one that exists:\n"
-                "  sysctl -w kernel.unprivileged_userns_clone=1\n"
-                "  sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n"
-                "  sysctl -w user.max_user_namespaces=10000\n"
-                f"({stderr.strip()})"
-            )
-        if match := re.search(r"source path (\S+): Permission denied", stderr):
-            return LabError(f"the lab's user cannot access {match[1]}; run chmod o+x on every folder above it")
-        return LabError(f"the sandbox failed: {stderr.strip() or 'it was killed from outside'}")
+        return _explain(stderr)
 
     async def _end(self) -> None:
         try:
@@ -258,11 +250,37 @@ class BubblewrapCommand:
         return bool(text)
 
 
-def _drop_root(slot: LabSlot) -> list[str]:
+def _explain(stderr: str) -> LabError:
+    """Return the error for a message of bwrap, and what to do about it."""
+    if re.search(r"No permissions to create|creating new namespace|setting up uid map", stderr, re.IGNORECASE):
+        return LabError(
+            "this kernel does not allow user namespaces for ordinary users. Enable them with the one that exists:\n"
+            "  sysctl -w kernel.unprivileged_userns_clone=1\n"
+            "  sysctl -w kernel.apparmor_restrict_unprivileged_userns=0\n"
+            "  sysctl -w user.max_user_namespaces=10000\n"
+            f"({stderr.strip()})"
+        )
+    if match := re.search(r"source path (\S+): Permission denied", stderr):
+        return LabError(f"the lab's user cannot access {match[1]}; run chmod o+x on every folder above it")
+    return LabError(f"the sandbox failed: {stderr.strip() or 'it was killed from outside'}")
+
+
+def check() -> str:
+    """Return which bwrap there is, after starting a command in namespaces; `LabError` if that fails."""
+    bwrap = find_bwrap()
+    nobody = (65534, 65534) if os.geteuid() == 0 else None
+    options = ["--unshare-all", "--unshare-user", "--disable-userns", "--ro-bind", "/", "/", "--proc", "/proc"]
+    done = subprocess.run([*_drop_root(nobody), bwrap, *options, "/bin/true"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise _explain(done.stderr)
+    return f"{bwrap}, version {'.'.join(map(str, version(bwrap)))}"
+
+
+def _drop_root(owner: Owner | None) -> list[str]:
     """Return the command prefix that switches from root to the lab's user, before the sandbox is created."""
-    if slot.owner is None:
+    if owner is None:
         return []
-    user, group = map(str, slot.owner)
+    user, group = map(str, owner)
     return [find_tool("setpriv"), "--reuid", user, "--regid", group, "--clear-groups", "--inh-caps=-all", "--"]
 
 

@@ -22,7 +22,7 @@ from assay.lab.sandboxes.base import SYSTEM_PATH
 WORKSPACE = "/workspace"
 STATUS = "/lab"
 # What a lab sees of the machine's own /etc: program alternatives, library paths, certificates, time zone.
-_ETC_FOLDERS = ("alternatives", "ld.so.conf.d", "ssl/certs")
+ETC_FOLDERS = ("alternatives", "ld.so.conf.d", "ssl/certs")
 _ETC_COPIES = ("ld.so.cache", "ld.so.conf", "localtime")
 _ETC_TEXTS = {
     "passwd": f"agent:x:1000:1000::{WORKSPACE}:/bin/bash\n",
@@ -31,6 +31,7 @@ _ETC_TEXTS = {
     "hostname": "lab\n",
     "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
 }
+_SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 
 _MIN_VERSION = (0, 8)
 
@@ -44,9 +45,9 @@ def build_arguments(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
     return [
         "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session",
         "--uid", "1000", "--gid", "1000", "--hostname", "lab", "--cap-drop", "ALL",
-        "--ro-bind", "/usr", "/usr", *_hide(home), *_system_links(),
-        "--ro-bind", str(_etc(home)), "/etc",
-        *(word for name in _ETC_FOLDERS for word in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")),
+        "--ro-bind", "/usr", "/usr", *_hide(home), *_show_system(),
+        "--ro-bind", str(make_etc(home)), "/etc",
+        *(word for name in ETC_FOLDERS for word in ("--ro-bind-try", f"/etc/{name}", f"/etc/{name}")),
         "--proc", "/proc", *_cover_proc(), "--dev", "/dev",
         *(word for device in setup.devices for word in ("--dev-bind", str(device), f"/dev/{device.name}")),
         "--perms", "1777", "--size", tmpfs_size, "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
@@ -87,15 +88,20 @@ def find_python_packages() -> frozenset[Path]:
     return frozenset(Path("/usr").glob("lib*/python3*/*-packages"))
 
 
-def _hide(home: Home) -> Iterator[str]:
-    """Cover the folders below /usr with software of the machine's owner, above all Assay and its data."""
+def find_hidden_folders(home: Home) -> Iterator[Path]:
+    """Yield the folders below /usr with software of the machine's owner, above all Assay and its data."""
     usr = Path("/usr")
     ours = Path(assay.__file__).resolve().parent.parent
     hidden = {usr / "local", *find_python_packages(), ours, home.root.resolve()}
     for folder in sorted(hidden):
         inside = usr in folder.parents
         if inside and folder.is_dir() and not any(above in hidden for above in folder.parents):
-            yield from ("--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder))
+            yield folder
+
+
+def _hide(home: Home) -> Iterator[str]:
+    for folder in find_hidden_folders(home):
+        yield from ("--size", "4096", "--tmpfs", str(folder), "--remount-ro", str(folder))
 
 
 def _cover_proc() -> Iterator[str]:
@@ -107,25 +113,30 @@ def _cover_proc() -> Iterator[str]:
         yield from ("--size", "4096", "--tmpfs", "/proc/fs", "--remount-ro", "/proc/fs")
 
 
-def _system_links() -> Iterator[str]:
+def system_links() -> dict[Path, Path]:
+    """Return `/bin`, `/lib` etc. with where they lead, as far as they are links on this machine."""
+    paths = [Path("/", name) for name in _SYSTEM_FOLDERS]
+    return {path: path.readlink() for path in paths if path.is_symlink()}
+
+
+def _show_system() -> Iterator[str]:
     """Reproduce `/bin`, `/lib` etc. as on the host: links into /usr, or folders on older systems."""
-    for name in ("bin", "sbin", "lib", "lib32", "lib64", "libx32"):
-        path = Path("/") / name
-        if path.is_symlink():
-            yield from ("--symlink", str(path.readlink()), str(path))
-        elif path.is_dir():
+    for path, target in system_links().items():
+        yield from ("--symlink", str(target), str(path))
+    for path in (Path("/", name) for name in _SYSTEM_FOLDERS):
+        if path.is_dir() and not path.is_symlink():
             yield from ("--ro-bind", str(path), str(path))
 
 
-def _etc(home: Home) -> Path:
+def make_etc(home: Home) -> Path:
     """Return a folder with the few files of /etc that programs need, which is created once."""
     stats = {name: (Path("/etc") / name).lstat() for name in _ETC_COPIES if (Path("/etc") / name).exists()}
-    stamps = [_ETC_FOLDERS, _ETC_TEXTS, {name: (stat.st_mtime_ns, stat.st_size) for name, stat in stats.items()}]
+    stamps = [ETC_FOLDERS, _ETC_TEXTS, {name: (stat.st_mtime_ns, stat.st_size) for name, stat in stats.items()}]
     folder = home.system / hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:24]
     if not folder.is_dir():
         temporary = home.system / f".{random_token()}"
         try:
-            _make_etc(temporary).rename(folder)
+            _write_etc(temporary).rename(folder)
         except OSError:
             if not folder.is_dir():  # otherwise another process was faster
                 raise
@@ -134,8 +145,8 @@ def _etc(home: Home) -> Path:
     return folder
 
 
-def _make_etc(folder: Path) -> Path:
-    for name in _ETC_FOLDERS:
+def _write_etc(folder: Path) -> Path:
+    for name in ETC_FOLDERS:
         (folder / name).mkdir(parents=True)
     for name, text in _ETC_TEXTS.items():
         (folder / name).write_text(text)

@@ -5,21 +5,31 @@ Agents may run anything, so this is not an allow-list. It denies what widens the
 families), memory that control groups do not count (buffers of sockets), what all programs of a machine share a fixed
 number of (contexts of asynchronous I/O), ways to see what other programs do with the files that labs share (inotify,
 fanotify, dnotify, leases), and ways to outlive the harness.
+
+Without namespaces the filter also closes what those would separate: sockets, System V and POSIX queues, and the
+scheduling and limits of other processes. A lab that shares the harness's user can change
+neither permissions nor times of files, because Landlock does not tell which file such a call is about.
 """
 
 import errno
+import json
 import platform
 import signal
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.core.errors import LabError
+from assay.lab.sandboxes.landlock_launcher import MARK_RLIMIT
 
 
-def build_filter(machine: str | None = None, *, pinned: bool = False) -> bytes:
+def build_filter(
+    machine: str | None = None, *, pinned: bool = False, namespaces: bool = True, own_user: bool = True
+) -> bytes:
     """Return the filter for this machine's processor as `bwrap --seccomp` reads it.
 
-    With `pinned`, code in the lab cannot move to other processors.
+    With `pinned`, code in the lab cannot move to other processors. Without `namespaces`, or an `own_user`, the filter
+    denies what these would make harmless.
     """
     name = machine or platform.machine()
     if name not in _PROCESSORS:
@@ -35,11 +45,68 @@ def build_filter(machine: str | None = None, *, pinned: bool = False) -> bytes:
     # The flags of clone3 are behind a pointer, which a filter cannot follow; the C library falls back to clone.
     code += _if_equal(_CLONE3, _refuse(errno.ENOSYS))
     code += _if_equal(cpu.clone, _load(_FIRST_ARGUMENT), *_if_any_bit(_NEW_NAMESPACES, _refuse(errno.EPERM)), _ALLOW)
+    if not namespaces:
+        code += _deny_reaching_out(name)
+    if not own_user:
+        code += _ignore_metadata_changes(name)
     code += _if_equal(cpu.socket, *_socket_rules())
     code += _if_equal(cpu.setsockopt, *_setsockopt_rules())
     code += _if_equal(cpu.prctl, *_prctl_rules())
     code += _if_equal(cpu.fcntl, *_fcntl_rules())
     return b"".join([*code, _ALLOW])
+
+
+def build_profile(*, pinned: bool = False) -> str:
+    """Return the same rules as `build_filter` in the format of container engines."""
+    names = [*_DENIED, *_DENIED_EVERYWHERE, *(["sched_setaffinity"] if pinned else [])]
+    watching = ["inotify_init", "inotify_init1", "inotify_add_watch"]
+    rules = [_rule(names, errno.EPERM), _rule(["clone3", *watching], errno.ENOSYS)]
+    flags = [1 << bit for bit in range(32) if _NEW_NAMESPACES & 1 << bit]
+    rules += [_rule(["clone"], errno.EPERM, (0, "SCMP_CMP_MASKED_EQ", flag, flag)) for flag in flags]
+    families = [family for family in range(_MAX_FAMILY) if family not in (*_FAMILIES, _NETLINK)]
+    rules += [_rule(["socket"], errno.EAFNOSUPPORT, (0, "SCMP_CMP_EQ", family, 0)) for family in families]
+    rules += [_rule(["socket"], errno.EAFNOSUPPORT, (0, "SCMP_CMP_GE", _MAX_FAMILY, 0))]
+    netlink = (0, "SCMP_CMP_EQ", _NETLINK, 0), (2, "SCMP_CMP_NE", 0, 0)
+    rules += [_rule(["socket"], errno.EPROTONOSUPPORT, *netlink)]
+    for option in _BUFFER_OPTIONS:
+        buffers = (1, "SCMP_CMP_EQ", _SOL_SOCKET, 0), (2, "SCMP_CMP_EQ", option, 0)
+        rules += [_rule(["setsockopt"], errno.EPERM, *buffers)]
+    for command in _WATCHING_COMMANDS:
+        rules += [_rule(["fcntl"], errno.EPERM, (1, "SCMP_CMP_EQ", command, 0))]
+    machine = {"x86_64": "SCMP_ARCH_X86_64", "aarch64": "SCMP_ARCH_AARCH64"}[platform.machine()]
+    return json.dumps({"defaultAction": "SCMP_ACT_ALLOW", "architectures": [machine], "syscalls": rules})
+
+
+def _rule(names: list[str], error: int, *arguments: tuple[int, str, int, int]) -> dict[str, object]:
+    compared = [
+        {"index": index, "op": op, "value": value, "valueTwo": second} for index, op, value, second in arguments
+    ]
+    return {"names": names, "action": "SCMP_ACT_ERRNO", "errnoRet": error, "args": compared}
+
+
+def _deny_reaching_out(machine: str) -> list[bytes]:
+    """Deny what reaches other processes of the machine, and what they see: only namespaces would prevent it."""
+    code = [line for number in _numbers(_SHARED_BY_ALL, machine) for line in _if_equal(number, _refuse(errno.EPERM))]
+    only_itself = _load(_FIRST_ARGUMENT), *_unless_equal(0, _refuse(errno.EPERM))
+    for number in _numbers(_OF_ANY_PROCESS, machine):
+        code += _if_equal(number, *only_itself, _ALLOW)
+    for number in _numbers(_LIMITS_OF_ANY_PROCESS, machine):
+        unmarked = _load(_SECOND_ARGUMENT), *_if_equal(MARK_RLIMIT, _refuse(errno.EPERM))
+        code += _if_equal(number, *only_itself, *unmarked, _ALLOW)
+    for number in _numbers(_OWN_LIMITS, machine):
+        code += _if_equal(number, _load(_FIRST_ARGUMENT), *_if_equal(MARK_RLIMIT, _refuse(errno.EPERM)), _ALLOW)
+    for calls, process in ((_PRIORITY, 0), (_IO_PRIORITY, 1)):
+        for number in _numbers(calls, machine):
+            kind = _load(_FIRST_ARGUMENT), *_unless_equal(process, _refuse(errno.EPERM))
+            code += _if_equal(number, *kind, _load(_SECOND_ARGUMENT), *_unless_equal(0, _refuse(errno.EPERM)), _ALLOW)
+    return code
+
+
+def _ignore_metadata_changes(machine: str) -> list[bytes]:
+    """Let changes of permissions and times succeed without effect, as copying a file needs them; refuse others."""
+    code = [line for number in _numbers(_METADATA, machine) for line in _if_equal(number, _refuse(0))]
+    refused = _numbers(_OTHER_METADATA, machine)
+    return code + [line for number in refused for line in _if_equal(number, _refuse(errno.EPERM))]
 
 
 def _socket_rules() -> list[bytes]:
@@ -87,9 +154,12 @@ class _Processor:
     x32_bit: int = 0
 
 
-# Calls since Linux 5.1 have the same number everywhere: io_uring (3), open_tree, move_mount, fsopen, fsconfig, fsmount,
-# fspick, pidfd_getfd, process_madvise, mount_setattr, quotactl_fd, open_tree_attr.
-_DENIED_EVERYWHERE = (425, 426, 427, 428, 429, 430, 431, 432, 433, 438, 440, 442, 443, 467)
+# Calls since Linux 5.1 have the same number everywhere.
+_DENIED_EVERYWHERE = {
+    "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428, "move_mount": 429,
+    "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "pidfd_getfd": 438, "process_madvise": 440,
+    "mount_setattr": 442, "quotactl_fd": 443, "open_tree_attr": 467,
+}  # fmt: skip
 _CLONE3 = 435
 
 _DENIED = {  # name: (x86_64, aarch64); None where the processor has no such call
@@ -111,6 +181,35 @@ _DENIED = {  # name: (x86_64, aarch64); None where the processor has no such cal
     "io_setup": (206, 0),
 }  # fmt: skip
 
+# What namespaces would separate: sockets, queues and shared memory of System V and POSIX.
+_SHARED_BY_ALL = {
+    "socket": (41, 198), "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
+}  # fmt: skip
+_OF_ANY_PROCESS = {
+    "sched_setparam": (142, 118), "sched_setscheduler": (144, 119), "sched_setattr": (314, 274),
+    "sched_setaffinity": (203, 122),
+}  # fmt: skip
+_LIMITS_OF_ANY_PROCESS = {"prlimit64": (302, 261)}
+_OWN_LIMITS = {"setrlimit": (160, 164)}
+_PRIORITY, _IO_PRIORITY = {"setpriority": (141, 140)}, {"ioprio_set": (251, 30)}
+_METADATA = {
+    "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
+    "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
+}  # fmt: skip
+_OTHER_METADATA = {
+    "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
+    "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "setxattrat": (463, 463),
+    "removexattr": (197, 14), "lremovexattr": (198, 15), "fremovexattr": (199, 16), "removexattrat": (466, 466),
+    "file_setattr": (469, 469),
+}  # fmt: skip
+
+
+def _numbers(calls: Mapping[str, tuple[int, int | None]], machine: str) -> list[int]:
+    """Return the numbers of system calls on a machine, without those it does not have."""
+    numbers = (pair[0 if machine == "x86_64" else 1] for pair in calls.values())
+    return [number for number in numbers if number is not None]
+
+
 _PROCESSORS = {
     "x86_64": _Processor(
         0xC000003E,
@@ -121,7 +220,7 @@ _PROCESSORS = {
         fcntl=72,
         inotify=(253, 254, 294),
         sched_setaffinity=203,
-        denied=(*(x86 for x86, _ in _DENIED.values()), *_DENIED_EVERYWHERE),
+        denied=(*_numbers(_DENIED, "x86_64"), *_DENIED_EVERYWHERE.values()),
         x32_bit=0x40000000,
     ),
     "aarch64": _Processor(
@@ -133,7 +232,7 @@ _PROCESSORS = {
         fcntl=25,
         inotify=(26, 27),
         sched_setaffinity=122,
-        denied=(*(arm for _, arm in _DENIED.values() if arm is not None), *_DENIED_EVERYWHERE),
+        denied=(*_numbers(_DENIED, "aarch64"), *_DENIED_EVERYWHERE.values()),
     ),
 }
 
@@ -142,6 +241,7 @@ _NEW_NAMESPACES = 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000
 # Unix, IPv4, IPv6. Others ignore the network namespace, above all vsock, which reaches a machine's hypervisor.
 _FAMILIES = (1, 2, 10)
 _NETLINK = 16
+_MAX_FAMILY = 64
 _SOL_SOCKET = 1
 _BUFFER_OPTIONS = (7, 8, 32, 33)  # SO_SNDBUF, SO_RCVBUF, and their variants for the administrator
 _PR_SET_PDEATHSIG = 1

@@ -34,6 +34,8 @@ class ActionContext:
     script_seconds: float | None = None
     session_seconds: float | None = None
     max_output: int = 20_000
+    published: bool = False
+    """Whether observations have the published form, and edits are written as there even if they were cut off."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Edits by a model: the old version is backed up, the diff is shown, and truncated replies are never written."""
+"""Edits by a model: the old version is backed up and the diff is shown.
+
+Truncated replies are written under the published rules only, as in the paper.
+"""
 
 import posixpath
 import re
@@ -17,7 +20,7 @@ from assay.agents.mlagentbench.actions.files import (
     write_workspace_file,
 )
 from assay.agents.observation import ActionFailed
-from assay.agents.replies import NoCodeBlock, extract_code_block
+from assay.agents.replies import NoCodeBlock, extract_code_block, extract_first_block
 from assay.core.diff import unified_diff
 from assay.core.text import cut_middle
 from assay.models import Message
@@ -116,7 +119,7 @@ async def _ask_for_edit(context: ActionContext, prompt: str) -> str:
     with model_errors_as_failures():
         reply = await context.bench.ask(EDIT, [Message(role="user", text=prompt)], record_failures=True)
     try:
-        return extract_code_block(reply)
+        return extract_first_block(reply) if context.published else extract_code_block(reply)
     except NoCodeBlock as error:
         raise ActionFailed(*REJECTIONS[error.reason]) from None
 
@@ -129,6 +132,9 @@ async def _save(context: ActionContext, path: str, script_name: str, before: str
     await write_workspace_file(context, f"{backup}.{ABSENT}" if replaced is None else backup, replaced or b"")
     await write_workspace_file(context, path, after)
     diff = "".join(_unified_diff(before, after, script_name, path))
+    if context.published:
+        saved = f"The edited file was saved to {path}. These are the changes; check whether they are what you want:"
+        return f"{saved}\n\n{cut_middle(diff, context.max_output)}"
     if not diff:
         return f"The edited text is identical to the original; it was written to {path}."
     return f"Wrote {path}. Changes:\n\n{cut_middle(diff, context.max_output)}"

@@ -21,6 +21,9 @@ async def execute_script(
     completed = await context.bench.execute(["python", "-u", command_argument(path)], seconds=context.script_seconds)
     output = format_streams(completed.stdout, completed.stderr, context.max_output)
     cause, ending = describe_end(completed)
+    if context.published and cause in (None, "crash"):
+        printed = (completed.stdout or completed.stderr) if cause is None else completed.stderr
+        return Observation(f"The script was executed. Its output:\n\n{cut_middle(printed, context.max_output)}", cause)
     return Observation(f"{script_name} {ending} after {completed.seconds:.1f} seconds.\n\n{output}", cause)
 
 

@@ -21,7 +21,8 @@ MAX_LINES = 100
 async def list_files(context: ActionContext, dir_path: Annotated[str, "a folder, such as `.` or `data`"]) -> str:
     """List the files and folders in a folder of the workspace."""
     path = command_argument(normalize_path(dir_path or "."))
-    listing = await context.bench.execute(["ls", "-F", "--", path], seconds=LOOKUP_SECONDS, changes=False)
+    form = "-FL" if context.published else "-F"  # with -L, links to the data look like the files that they lead to
+    listing = await context.bench.execute(["ls", form, "--", path], seconds=LOOKUP_SECONDS, changes=False)
     if not listing.succeeded:
         raise ActionFailed("refused", f"{dir_path!r} cannot be listed: {_last_reason(listing.stderr)}.")
     return cut_middle(listing.stdout, context.max_output) or "The folder is empty."
@@ -82,6 +83,10 @@ async def inspect_script_lines(
 ) -> str:
     """Read some lines of a script."""
     lines = split_lines(await read_text(context, script_name))
+    if context.published and end_line_number - start_line_number < MAX_LINES:
+        segment = "".join(lines[max(start_line_number - 1, 0) : end_line_number])
+        heading = f"These are the lines (the last line of the file is {len(lines)}):"
+        return cut_middle(f"{heading}\n\n{segment}", context.max_output)
     first, last = check_line_range(lines, start_line_number, end_line_number)
     if last - first + 1 > MAX_LINES:
         raise ActionFailed("refused", f"That is {last - first + 1} lines; request at most {MAX_LINES} at a time.")

@@ -22,4 +22,4 @@ def prepare(job: PrepareJob) -> None:
     write(test.drop(TRAITS), job.public / "test.csv")
     write(test.select("text_id", *TRAITS), job.private / "answers.csv")
     constants = (pl.lit("3.0").alias(trait) for trait in TRAITS)
-    write(test.select("text_id", *constants), job.private / "sample_submission.csv")
+    write(test.select("text_id", *constants), job.public / "sample_submission.csv")

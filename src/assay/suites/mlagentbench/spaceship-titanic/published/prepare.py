@@ -8,10 +8,8 @@ from ..prepare import TRAIN, read_passengers
 
 
 def prepare(job: PrepareJob) -> None:
-    """Write the published files alone: there is no sample submission among them."""
+    """Write the published files, a sample submission for the test rows among them."""
     people = read_passengers(job.raw)
     train, test = (take(people, rows) for rows in first_rows(people.height, train=TRAIN))
     sample = {"Transported": False}
-    write_split(
-        train, test, id="PassengerId", sample=sample, public=job.public, private=job.private, publish_sample=False
-    )
+    write_split(train, test, id="PassengerId", sample=sample, public=job.public, private=job.private)

@@ -1,6 +1,8 @@
 """Predict the prices of houses; the model is still missing."""
 
 import pandas as pd
+from sklearn.ensemble import RandomForestRegressor  # noqa: F401
+from sklearn.metrics import mean_absolute_error  # noqa: F401
 from sklearn.model_selection import train_test_split
 
 home_data = pd.read_csv("train.csv")

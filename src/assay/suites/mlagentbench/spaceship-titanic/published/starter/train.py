@@ -1,6 +1,7 @@
 """Predict which passengers were transported; the model is still missing."""
 
 import pandas as pd
+from sklearn.linear_model import LogisticRegression  # noqa: F401
 
 
 def create_new_dataframe(data: pd.DataFrame, column_names: list[str]) -> pd.DataFrame:
