@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from pandas._libs.parsers import STR_NA_VALUES  # type: ignore[import-not-found]
 
 from assay.core.progress import stage
+from assay.core.quantities import format_size
 
 Bytes = NDArray[np.uint8]
 Text = bytes | memoryview
@@ -82,7 +83,7 @@ _NEXT_KIND: dict[Kind, Kind] = {"int": "float", "float": "text", "bool": "text",
 class Limits:
     """How much is in memory at a time, in bytes."""
 
-    block: int = 2**18  # of a file that is read from its start to its end; fits into the cache of a core
+    block: int = 2**20  # of a file that is read from its start to its end
     mapped: int = 2**30  # of a file whose rows are accessed in any order
     bucket: int = 2**28  # of the parts that a larger file is divided into
 
@@ -366,6 +367,7 @@ class _Scan:
         ]
         # pandas infers types for so many rows at a time; see its TextReader.
         self._inferred_rows = 2 ** max(0, (2**20 // self._width - 1).bit_length() - 1)
+        self._changes = False  # whether the last block had rows to change
         self._unproven: dict[int, set[int]] = {}  # by number of the portion: columns without a word so far
         self._suspects: dict[int, set[int]] = {}  # ... columns with a cell that may be a number, a boolean or missing
 
@@ -377,7 +379,7 @@ class _Scan:
             is_changed = False
             start = offset = count = 0
             size = os.fstat(raw.fileno()).st_size
-            with stage(f"Reading {self._path.name}", size) as advance:
+            with stage(f"Reading {self._path.name}, {format_size(size)}", size) as advance:
                 for block in _read_blocks(raw, 0, self._limits.block):
                     rows = block
                     if not offset:
@@ -433,13 +435,19 @@ class _Scan:
         starts = _row_starts(_find_row_ends(content))
         count = len(starts) - 1
         self._prove_text(content, starts, first)
-        if self._pattern and pl.Series([text]).str.contains(rf"\A(?:{self._pattern}\n)*\z")[0]:
+        # Where a block had rows to change, the next one probably has, too; then looking at it as a whole is wasted.
+        is_tried = self._pattern is not None and not self._changes
+        self._changes = is_tried and not pl.Series([text]).str.contains(rf"\A(?:{self._pattern}\n)*\z")[0]
+        if is_tried and not self._changes:
             return rows, count
         lines = _split(text, rows, starts)
         unchanged = (
             lines.str.contains(f"^(?:{self._pattern})$").to_numpy() if self._pattern else np.zeros(count, np.bool_)
         )
         changed = np.flatnonzero(~unchanged)
+        self._changes = len(changed) > 0
+        if not len(changed):
+            return rows, count
         lines = lines.gather(changed)
         commas = lines.str.replace_all(_QUOTED, "").str.count_matches(",", literal=True)
         if not lines.str.contains(_ROW).all() or not (commas == self._width - 1).all():
