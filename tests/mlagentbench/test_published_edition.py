@@ -148,10 +148,15 @@ async def look_around(home: Home, data: Prepared) -> tuple[list[str], list[str]]
     async with open_lab(home, setup) as lab:
         await write_starting_files(lab, data.task)
         listed = await lab.run(["ls", "-F"], seconds=60)
-        sums = await lab.run(["sh", "-c", "find -L . -type f -exec sha256sum {} +"], seconds=60)
+        done = await lab.run(
+            ["sh", "-c", "find -L . -type f -exec sha256sum {} + > /tmp/sums; mv /tmp/sums sums"], seconds=60
+        )
+        assert done.succeeded, done.stderr.text
+        sums = (await lab.read("sums", max_size=10**7)).decode()
     private = {file.sha256 for file in data.manifest.private.values()}
     names = [name.replace("@", "/") for name in listed.stdout.text.split()]
-    return names, [line for line in sums.stdout.text.splitlines() if line.split()[0] in private]
+    assert len(sums.splitlines()) >= len(data.manifest.public)
+    return names, [line for line in sums.splitlines() if line.split()[0] in private]
 
 
 def test_test_labels_are_replaced_or_removed(home):
