@@ -91,6 +91,9 @@ def build_environment(home: Home, name: str, progress: Progress) -> Path:
         shutil.rmtree(unfinished, ignore_errors=True)
         with progress.stage(f"Copying Python {platform.python_version()}"):
             interpreter = _copy_interpreter(unfinished, bundled=not name.endswith(".txt"))
+        if interpreter.bundled and not sandbox_works():
+            with progress.stage("No sandbox works here: installing the pins that Assay ships without one"):
+                pass
         if requirements.pins:
             with progress.stage(f"Installing {len(requirements.pins)} packages", len(requirements.pins)) as advance:
                 _install(interpreter, requirements.pins, advance)
