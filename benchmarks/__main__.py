@@ -20,7 +20,9 @@ BENCHMARKS = {
     "prepare.py": [],
     "grading.py": ["--rows", "1000000"],
     "steps.py": [],
+    "gym.py": ["--episodes", "200"],
     "runs.py": ["--trials", "20"],
+    "compare.py": [],
     "page.py": ["--trials", "1000"],
 }
 """Each benchmark, with the arguments that keep a normal run to a few minutes."""

@@ -2,7 +2,7 @@
 
     python benchmarks/published.py table RAW TARGET
 
-The BSON file needs pymongo: `pip install pymongo`.
+It needs scikit-learn and, for the BSON file, pymongo, which `make bench` installs.
 """
 
 import sys

@@ -2,7 +2,7 @@
 
 A trial asks a scripted model five times, runs the command in each reply, submits and is graded; it has its own process,
 lab, limits, record with snapshots, and grade. The baseline runs the same commands in the same sandbox, started by bare
-bubblewrap, with the same concurrency. Goals: once everything is loaded, a trial adds less than 150 ms to the time of
+bubblewrap, with the same concurrency. Goals: once everything is loaded, a trial adds less than 90 ms to the time of
 its bare steps, and a trial among thousands is no slower than one among hundreds.
 
 Because trials run on all cores at once, a trial adds less to the time of a run than it takes by itself. Trials run one
@@ -38,7 +38,7 @@ from assay.runs.executors.local import LocalExecutor
 from assay.runs.plan import Plan
 from assay.tasks import Registry, Task
 
-GOAL = 0.150
+GOAL = 0.090
 LINEAR = 1.25
 PAIR = 20
 SUITE = 'format = "suite/1"\nname = "bench"\ntitle = "For measuring."\neditions = ["v1"]\ntasks = ["coin"]\n'

@@ -12,7 +12,7 @@ from assay.cli import main
 from assay.core.home import Home
 from assay.models.client import modules_to_preload
 
-STARTS_TRIALS = {"run", "resume", "study"}
+STARTS_TRIALS = {"run", "resume", "study", "try"}
 
 Done = subprocess.CompletedProcess[str]
 

@@ -3,6 +3,7 @@
 import itertools
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
@@ -35,6 +36,25 @@ SHARED_FOLDER = pytest.StashKey[Path]()
 MACHINE = pytest.StashKey[Path]()
 CHECKOUT_FILES = pytest.StashKey[set[Path]]()
 LEFT_BEHIND = pytest.StashKey[list[Path]]()
+
+
+MAX_SECONDS = 20 * 60
+"""After this long a test hangs: it fails, so that the whole run ends. Even the slowest takes a few minutes."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Have a test that hangs fail with the place where it hangs."""
+
+    def give_up(*_: object) -> None:
+        pytest.fail(f"{item.nodeid} hangs", pytrace=True)
+
+    signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(MAX_SECONDS)
+    try:
+        return (yield)
+    finally:
+        signal.alarm(0)
 
 
 @pytest.hookimpl(trylast=True)

@@ -34,25 +34,29 @@ BUBBLEWRAP = {"bwrap": "bubblewrap"}
 TEST_PROGRAMS = {
     "chromium": "chromium",
     "npm": "npm",
-    "slurmctld": "slurmctld",
-    "slurmd": "slurmd",
-    "sbatch": "slurm-client",
-    "munged": "munge",
-    "ip": "iproute2",
     "faketime": "faketime",
     "podman": "podman",
     "runc": "runc",
     "newuidmap": "uidmap",
 }
-TEST_AGENTS = ("aide", "mini-swe-agent", "claude-code", "codex", "gemini-cli")
+# Only tests that need root use these.
+if os.geteuid() == 0:
+    TEST_PROGRAMS |= {
+        "slurmctld": "slurmctld",
+        "slurmd": "slurmd",
+        "sbatch": "slurm-client",
+        "munged": "munge",
+        "ip": "iproute2",
+    }
+TEST_AGENTS = ("aide", "mini-swe-agent", "claude-code", "codex", "gemini-cli", "opencode", "qwen-code", "smolagents")
 TARGETS = {
-    "demo": Target("web,mlebench", BUBBLEWRAP, labs=("core",)),
+    "demo": Target("mlebench", BUBBLEWRAP, labs=("core",)),
     "test": Target(
         "test", BUBBLEWRAP | TEST_PROGRAMS, labs=("core", "torch", "mlebench"), agents=TEST_AGENTS, weights=True
     ),
-    "lint": Target("lint,web"),
+    "lint": Target("lint"),
     "docs": Target("docs"),
-    "bench": Target("agents,mlebench", BUBBLEWRAP, labs=("core",)),
+    "bench": Target("bench", BUBBLEWRAP, labs=("core",)),
 }
 
 # Installers run with their own progress bars off: theirs would end up inside ours.

@@ -15,25 +15,40 @@ from pathlib import Path
 import assay
 from assay.core.home import Home
 
-COMMANDS = (
-    "assay tasks pocket",
-    "assay show pocket/digits",
-    "assay agents",
-    "assay prepare pocket/digits --quiet",
-    "assay plan pocket/digits --agent starter --cores 2",
-    "assay run pocket/digits --agent starter --seeds 2 --out runs/first --quiet",
-    "assay ls",
-    "assay status runs/first",
-    "assay report runs/first",
-    "assay verify runs/first --quiet",
-    "assay config",
-)
+COMMANDS = {
+    "assay tasks pocket": (
+        "A suite is a list of tasks. `split` names the parts of the suite that a task is in; `pocket:quick` is a good "
+        "start. The arrow says whether a higher score is better, and `prepared` whether the data is on this machine."
+    ),
+    "assay tasks pocket/digits": (
+        "Of one task: what is to be predicted, how it is scored, and how strong the reference solutions are."
+    ),
+    "assay agents": ("Some agents need no model; the others take `--model PROVIDER/MODEL`."),
+    "assay prepare pocket/digits --quiet": (
+        "Preparing downloads the data and splits off the answers, which agents never see. `assay run` does this by "
+        "itself where it takes seconds."
+    ),
+    "assay plan pocket/digits --agent starter --cores 2": (
+        "What a run would do, and the most time and money that it can take."
+    ),
+    "assay run pocket/digits --agent starter --seeds 2 --out runs/first --quiet": (
+        "A run is a folder of trials: each agent on each task, once per seed, in a sealed lab. It ends with a result. "
+        "Interrupt it at any time: `assay resume` continues."
+    ),
+    "assay ls": ("All runs below this folder."),
+    "assay status runs/first": ("Every trial of a run, also while it is in progress."),
+    "assay report runs/first": ("The result again; `--html`, `--csv`, `--latex` and `--pdf` write it in other forms."),
+    "assay verify runs/first --quiet": ("Whether the records are intact and the grades can be reproduced."),
+    "assay config": ("Settings of yours that apply to every run. Next: `assay view` shows all of this in the browser."),
+}
+"""What is recorded, with what a reader should know before it."""
 WIDTHS = (80, 120)
 HEAD = """# The first ten minutes
 
 <!-- Recorded by tools/record_terminal.py on a terminal of 80 columns; do not edit. -->
 
-A first session, command by command. Times depend on the machine.
+A first session, command by command. Times depend on the machine. [Compare two agents](tutorial.md) is the tutorial with
+pictures.
 """
 
 
@@ -49,7 +64,10 @@ def main() -> int:
                 f"{width}: {command}: {line}" for command, text in outputs.items() for line in too_long(text, width)
             ]
             if width == WIDTHS[0] and len(sys.argv) > 1:
-                parts = [f"```console\n$ {command}\n{generic(text, folder)}```\n" for command, text in outputs.items()]
+                parts = [
+                    f"{COMMANDS[command]}\n\n```console\n$ {command}\n{generic(text, folder)}```\n"
+                    for command, text in outputs.items()
+                ]
                 Path(sys.argv[1]).write_text("\n".join([HEAD, *parts]))
     for line in torn:
         sys.stderr.write(f"torn at {line}\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 DOCS = Path(__file__).parent.parent / "docs"
-WIDTH = 1120
+WIDTH = 1440
 MAX_COLORS = 128
 """Colors of a picture: enough for text and flat areas, at a third of the size."""
 

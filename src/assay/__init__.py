@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from assay.agents import Agent, Workbench
-    from assay.api import compare, grade, load_run, prepare, run, tasks
+    from assay.api import compare, grade, load_run, new_task, prepare, run, tasks
     from assay.results.run import Run, Trial
 
 __version__ = "0.1.0"
@@ -17,6 +17,7 @@ __all__ = [
     "compare",
     "grade",
     "load_run",
+    "new_task",
     "prepare",
     "run",
     "tasks",

@@ -1,7 +1,9 @@
-"""What `import assay` offers: tasks, prepare, run, grade, compare and load_run. The commands call the same code."""
+"""What `import assay` offers: tasks, new_task, prepare, run, grade, compare and load_run, as the commands do it."""
 
 import threading
+import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -14,6 +16,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress, Progress, ProgressBars
 from assay.core.quantities import format_duration
 from assay.core.table import Column, Table
+from assay.core.text import did_you_mean
 from assay.data import store
 from assay.data.proof import default_variant
 from assay.data.store import Prepared, PrepareOptions, choose_variant, load_prepared
@@ -32,7 +35,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["Comparisons", "TaskList", "compare", "grade", "load_run", "prepare", "run", "tasks"]
+    from assay.authoring import NewTask
+
+__all__ = ["Comparisons", "TaskList", "compare", "grade", "load_run", "new_task", "prepare", "run", "tasks"]
 
 Answer = TypeVar("Answer")
 _BUDGET = ("time", "steps", "tokens", "cost")
@@ -182,6 +187,47 @@ def run(
     return Run(target)
 
 
+def new_task(
+    name: str,
+    data: "str | PathLike[str] | pd.DataFrame | pl.DataFrame",
+    target: str | None = None,
+    *,
+    labels: str | PathLike[str] | None = None,
+    archive: bool = False,
+    folder: str | PathLike[str] | None = None,
+    progress: bool = True,
+    **settings: Any,
+) -> "NewTask":
+    """Make a task from your own data, like `assay new task`.
+
+    Args:
+        name: The task's name, or `SUITE/NAME`.
+        data: A table or folder by its path, or a data frame without its index.
+        target: The column to predict; `label` for folders with a subfolder for each class.
+        labels: The table that names the files of a folder and their labels.
+        archive: Whether `data` is the archive or folder of a competition, whose target and metric are guessed.
+        folder: The suite to write to; by default a suite of yours, which is always found.
+        progress: Whether to show progress.
+        settings: `metric`, `group`, `time`, `id`, `drop`, `test`, `seed`, `title`, `license`, `published`, `closed`,
+            `link`, `seeds`, `panel_seeds`.
+
+    Raises:
+        UsageError: A column, the metric or the split does not work; nothing is written.
+    """
+    from assay.authoring import Wishes, create_task, read_archive, read_own_data
+
+    options = {key: settings.pop(key) for key in ("link", "seeds", "panel_seeds") if key in settings}
+    if unknown := next((key for key in settings if key not in Wishes.__dataclass_fields__), None):
+        raise UsageError(f"new_task has no setting {unknown!r}; {did_you_mean(unknown, Wishes.__dataclass_fields__)}")
+    wishes, bars = Wishes(target=target, **settings), _progress(progress)
+    opened = nullcontext(read_own_data(data, Path(labels) if labels else None)) if not archive else None
+    with opened or read_archive(Path(str(data)), bars, target) as content:
+        out = Path(folder) if folder else None
+        return _outside_event_loop(
+            partial(create_task, name, content, wishes, Home.default(), out=out, progress=bars, **options)
+        )
+
+
 def grade(
     submission: "str | PathLike[str] | bytes | pd.DataFrame | pl.DataFrame",
     task: str,
@@ -239,7 +285,10 @@ def _frame_of(source: "str | PathLike[str] | Run | Frame") -> Frame:
 
 
 def _registry(folder: str | PathLike[str] | None) -> Registry:
-    return Registry([Path(folder)] if folder else [])
+    registry = Registry([Path(folder)] if folder else [])
+    for reason in registry.skipped.values():
+        warnings.warn(f"skipping a suite of your configuration: {reason}", stacklevel=3)
+    return registry
 
 
 def _to_source(submission: Any) -> bytes | Path:

@@ -32,7 +32,7 @@ class Trials:
         self.home, self.folder, self.task, self.model = home, folder, task, model
         self.count = 0
 
-    def make(self, *scripts, replies=(), reviews=(), budget=None, **settings):
+    def make(self, *scripts, replies=(), reviews=(), budget=None, plan=None, **settings):
         """Create a trial whose model gives these scripts or replies in order, or else those of the searcher."""
         self.count += 1
         written = replies or [proposal(each) for each in scripts]
@@ -41,7 +41,7 @@ class Trials:
             models["review"] = self._model("review", reviews)
         limits = {"steps": len(scripts) or 8, "time": 60.0, **(budget or {})}
         agents = (("aide", settings),)
-        planned = Plan((self.task,), agents, (models,), budget=limits, tasks_folder=TESTS / "tiny")
+        planned = Plan((self.task,), agents, (models,), budget=limits, tasks_folder=TESTS / "tiny", **(plan or {}))
         (file,) = planned.trials(self.home)
         folder = TrialFolder(self.folder / f"trial-{self.count}")
         folder.create(file)
@@ -118,7 +118,7 @@ def test_every_policy_ends_in_a_grade_and_is_deterministic(trials, policy, setti
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", POLICIES.names())
 def test_every_policy_beats_the_starter_on_house_prices(pocket_home, tmp_path, policy):
     task = Registry([]).task("pocket/house-price")
     trials = Trials(pocket_home, tmp_path, task, model=SEARCHER.replace(":answer", ":houses"))
@@ -484,3 +484,22 @@ def test_a_long_chain_of_nodes_can_be_drawn():
     nodes.append(SearchNode(id=3000, operator="crossover", parents=(0, 2999)))
     positions = place_nodes(Journal("higher", tuple(nodes)))
     assert positions[2999] == (0, 2999) and positions[3000] == (1, 1) and positions[0] == (0.5, 0)
+
+
+GUESS = """\
+from pathlib import Path
+coins = Path("data/test.csv").read_text().split()[1:]
+Path("submission.csv").write_text("coin,side\\n" + "".join(f"{{coin}},{{int({rule})}}\\n" for coin in coins))
+print("METRIC:", {metric})
+"""
+
+
+@pytest.mark.parametrize("feedback", ["nothing", "score"])
+def test_hidden_rows_select_the_better_script_which_is_then_rerun(trials, feedback):
+    good = GUESS.format(rule="int(coin) % 3 == 0", metric=0.1)
+    overrated = GUESS.format(rule="int(coin) % 3 != 0", metric=0.9)
+    plan = {"selection": "hidden", "feedback": feedback, "submit": "code", "claim": True}
+    trial = trials.run(good, overrated, plan=plan, parallel=1, drafts=2, feedback=feedback == "score")
+    assert trial.grade.score == 1.0 and trial.grade.rerun.reproduced
+    # Told scores are rounded to their noise, of which all right or all wrong has none.
+    assert trial.grade.integrity.claimed == (0.9 if feedback == "nothing" else 1.0)

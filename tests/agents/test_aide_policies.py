@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -38,7 +39,7 @@ def grow(settings, outcomes, *, seed=0, at_once=1, direction="higher"):
     while len(grown.nodes) < len(outcomes):
         first = len(grown.nodes)
         for id in range(first, min(first + at_once, len(outcomes))):
-            choice = POLICIES[settings.policy](grown, Random(f"{seed} {id}"), settings)
+            choice = POLICIES.load(settings.policy)(grown, Random(f"{seed} {id}"), settings)
             chosen.append(choice)
             grown = grown.put(SearchNode(id=id, operator=choice.operator, parents=choice.parents))
         for node in grown.nodes[first:]:
@@ -83,21 +84,21 @@ def test_buggy_nodes_are_ignored_without_debugging():
 def test_greedy_debugs_with_the_given_probability():
     state = journal(done(0, metric=0.5), done(1))
     settings = PolicySettings(drafts=2, debug_prob=0.3)
-    counts = Counter(POLICIES["greedy"](state, Random(seed), settings).operator for seed in range(2_000))
+    counts = Counter(POLICIES.load("greedy")(state, Random(seed), settings).operator for seed in range(2_000))
     # Four standard deviations of a binomial with 2,000 draws at .3 are 82.
     assert set(counts) == {"debug", "improve"} and abs(counts["debug"] - 600) < 82
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", POLICIES.names())
 def test_a_node_without_a_script_is_never_debugged(policy):
     settings = PolicySettings(policy=policy, drafts=1, debug_prob=1)
-    assert POLICIES[policy](journal(done(0, code="")), Random(0), settings) == DRAFT
+    assert POLICIES.load(policy)(journal(done(0, code="")), Random(0), settings) == DRAFT
 
 
 def test_random_improves_all_good_nodes_with_equal_probability():
     state = journal(done(0, metric=0.9), done(1), done(2, metric=0.1), done(3, metric=0.5))
     settings = PolicySettings(policy="random", drafts=4, debug_prob=0)
-    counts = Counter(POLICIES["random"](state, Random(seed), settings) for seed in range(3_000))
+    counts = Counter(POLICIES.load("random")(state, Random(seed), settings) for seed in range(3_000))
     assert set(counts) == {improve(0), improve(2), improve(3)}
     # Four standard deviations of a binomial with 3,000 draws at 1/3 are 104.
     assert all(abs(count - 1_000) < 104 for count in counts.values())
@@ -127,9 +128,9 @@ def test_mcts_descends_to_the_highest_uct():
     )
     # Node 0: 0 + .25 sqrt(ln 4 / 1) = .294. Node 1: mean .8 -> .75 + .25 sqrt(ln 4 / 3) = .920: down to it.
     # Node 2: .5 + .25 sqrt(ln 3) = .762. Node 3: 1 + .25 sqrt(ln 3) = 1.262: its children are begun.
-    assert POLICIES["mcts"](state, Random(0), settings) == improve(3)
+    assert POLICIES.load("mcts")(state, Random(0), settings) == improve(3)
     # With a high exploration weight: node 0 has 0 + 2 * 1.177 = 2.355, node 1 .75 + 2 * .680 = 2.110.
-    assert POLICIES["mcts"](state, Random(0), PolicySettings(policy="mcts", width=2, exploration=2)) == improve(0)
+    assert POLICIES.load("mcts")(state, Random(0), PolicySettings(policy="mcts", width=2, exploration=2)) == improve(0)
 
 
 def test_mcts_expands_all_children_before_descending():
@@ -168,16 +169,16 @@ def test_virtual_loss_spreads_nodes_chosen_in_parallel():
     for id in (6, 7):
         # Worst .7, best .8. Node 0: mean .78 -> .8 + sqrt(ln 6 / 3) = 1.573, node 1: .233 + .773 = 1.006; below node 0,
         # node 2: .5 + sqrt(ln 3), node 3: .9 + sqrt(ln 3). When its first child is begun, the second follows.
-        assert POLICIES["mcts"](state, Random(0), settings) == improve(3)
+        assert POLICIES.load("mcts")(state, Random(0), settings) == improve(3)
         state = state.put(SearchNode(id=id, operator="improve", parents=(3,)))
     # Two virtual losses. Node 0: mean .748 -> .48 + sqrt(ln 8 / 5) = 1.125, node 1: .233 + .833 = 1.066.
     # Node 2: .5 + sqrt(ln 5) = 1.769, and node 3, with a mean of .73: .3 + sqrt(ln 5 / 3) = 1.032.
-    assert POLICIES["mcts"](state, Random(0), settings) == improve(2)
+    assert POLICIES.load("mcts")(state, Random(0), settings) == improve(2)
 
 
 def test_mcts_does_not_descend_into_a_pending_node():
     settings = PolicySettings(policy="mcts", width=1)
-    assert POLICIES["mcts"](journal(SearchNode(id=0, operator="draft")), Random(0), settings) == DRAFT
+    assert POLICIES.load("mcts")(journal(SearchNode(id=0, operator="draft")), Random(0), settings) == DRAFT
 
 
 def test_evolution_crosses_over_only_in_later_generations():
@@ -196,15 +197,15 @@ def test_evolution_crosses_over_only_in_later_generations():
 
 def test_evolution_improves_a_single_parent_and_drafts_without_any():
     settings = PolicySettings(policy="evolution", population=1, crossover_prob=1, crossover_from=1, max_debug_depth=0)
-    assert POLICIES["evolution"](journal(done(0, metric=0.1)), Random(0), settings) == improve(0)
+    assert POLICIES.load("evolution")(journal(done(0, metric=0.1)), Random(0), settings) == improve(0)
     given_up = journal(done(0), done(1, "debug", (0,)))
-    assert POLICIES["evolution"](given_up, Random(0), settings) == DRAFT
+    assert POLICIES.load("evolution")(given_up, Random(0), settings) == DRAFT
 
 
 def test_evolution_draws_parents_by_a_softmax_of_their_metrics():
     settings = PolicySettings(policy="evolution", population=2, crossover_prob=0, temperature=0.5)
     state = journal(done(0, metric=10), done(1, metric=30), direction="lower")
-    counts = Counter(POLICIES["evolution"](state, Random(seed), settings).parents[0] for seed in range(4_000))
+    counts = Counter(POLICIES.load("evolution")(state, Random(seed), settings).parents[0] for seed in range(4_000))
     # The better one, 10, counts 1 and the other 0; divided by the temperature: e^2 against e^0.
     expected = 4_000 * math.exp(2) / (math.exp(2) + 1)
     assert abs(counts[0] - expected) < 4 * math.sqrt(expected * (1 - expected / 4_000))
@@ -218,11 +219,11 @@ def test_evolution_admits_parents_at_least_as_good_as_the_average_and_drops_the_
         done(4, "improve", (0,), 5),  # let in; 1, the worst of four, goes
         done(5, "improve", (0,), 2.5),  # below 10/3
     )  # fmt: skip
-    parents = {POLICIES["evolution"](state, Random(seed), settings).parents for seed in range(300)}
+    parents = {POLICIES.load("evolution")(state, Random(seed), settings).parents for seed in range(300)}
     assert parents == {(1,), (2,), (4,)}
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", POLICIES.names())
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_policies_are_deterministic_given_the_seed(policy, at_once):
     dice = Random(1)
@@ -233,7 +234,7 @@ def test_policies_are_deterministic_given_the_seed(policy, at_once):
     assert (trees[0] != trees[2]) == (policy != "mcts")  # which is deterministic
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", POLICIES.names())
 def test_every_choice_has_valid_parents(policy):
     for seed in range(20):
         dice = Random(seed)
@@ -264,6 +265,30 @@ def test_the_published_rules_try_one_more_fix(rules, fixes):
     """AIDE compares the number of fixes so far with `<=`."""
     nodes = (failed(0),)
     settings = PolicySettings(rules=rules, drafts=1, debug_prob=1.0, max_debug_depth=2)
-    while (choice := POLICIES["greedy"](Journal("higher", nodes), Random(0), settings)).operator == "debug":
+    while (choice := POLICIES.load("greedy")(Journal("higher", nodes), Random(0), settings)).operator == "debug":
         nodes = (*nodes, failed(len(nodes)))
     assert len(nodes) - 1 == fixes and choice.operator == "draft"
+
+
+def test_restarts_drafts_again_after_tries_without_a_gain_but_not_at_the_end():
+    settings = PolicySettings(policy="restarts", drafts=1, patience=2, final_share=0.25)
+    state = journal(done(0, metric=0.5), done(1, "improve", (0,), metric=0.4), done(2, "improve", (0,), metric=0.3))
+    assert POLICIES.load("restarts")(state, Random(0), settings) == DRAFT
+    assert POLICIES.load("restarts")(replace(state, spent=0.75), Random(0), settings) == improve(0)
+    restarted = journal(*state.nodes, done(3, metric=0.1))
+    assert POLICIES.load("restarts")(restarted, Random(0), settings) == improve(3), "the new line, not the best of all"
+    assert POLICIES.load("restarts")(replace(restarted, spent=0.9), Random(0), settings) == improve(0)
+
+
+def test_a_policy_of_your_own_is_a_function_in_a_file(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from assay.agents.aide import Choice\n\n\ndef mine(journal, random, settings):\n    return Choice('draft')\n"
+    )
+    settings = PolicySettings(policy=f"{path}:mine")
+    assert POLICIES.load(settings.policy)(journal(), Random(0), settings) == DRAFT
+    path.write_text(path.read_text() + "# changed\n")
+    with pytest.raises(ValueError, match="has changed since the trial was planned"):
+        PolicySettings.model_validate(settings.model_dump())
+    with pytest.raises(ValueError, match="unknown policy 'greed'"):
+        PolicySettings(policy="greed")

@@ -1,5 +1,6 @@
 """External agents in a sealed lab: they use the model endpoint, are monitored and limited, and reach nothing else."""
 
+import hashlib
 import json
 import os
 import shlex
@@ -11,6 +12,7 @@ from scripted_researcher import HEADS
 
 from assay.agents import find_agent
 from assay.agents.external import External
+from assay.agents.external.http import read_upload
 from assay.core.errors import LabError, UsageError
 from assay.records import OutOfBudget, read_events
 from assay.tasks import Budget
@@ -230,3 +232,63 @@ def test_a_profile_that_changed_since_the_plan_is_refused(tmp_path):
     profile.write_text('command = ["false"]\n')
     with pytest.raises(UsageError, match="has changed since the trial was planned"):
         find_agent("external", planned)
+
+
+async def test_an_agent_of_mlebench_finds_its_container_and_validation_server(trial, external_agent, script):
+    """What MLE-bench's dummy agent does, in our words: look around, write a submission, post it for validation."""
+    trial.lab_wishes = {"network": "models", "layout": "mlebench", "description": "Guess the coins."}
+    trial.form = lambda content: None if content.count(b"\n") == 31 else "rows are missing"
+    words = """
+        cat /home/data/description.md; echo; ls /home; ls /private 2>&1
+        touch $CODE_DIR/code.py $LOGS_DIR/run.log $AGENT_DIR/note.txt
+        touch /home/data/new 2>&1
+        seq 31 > $SUBMISSION_DIR/submission.csv
+        bash /home/validate_submission.sh /home/submission/submission.csv
+        head -n 5 /home/submission/submission.csv > short.csv; bash /home/validate_submission.sh short.csv
+        python -c "import urllib.request as r; print(r.urlopen('http://localhost:5000/health').read())"
+    """
+    left = await trial.work(External(command=shlex.join(["bash", "-c", words])), {"main": script()})
+    output = trial.calls("external_process")[0]["stdout"]
+    assert output.startswith(
+        "Guess the coins.\nagent\ncode\ndata\ninstructions.txt\nlogs\nsubmission\ntask.md\nvalidate_submission.sh\n"
+    )
+    assert "'/home/data/new': Read-only file system" in output and "cannot access '/private'" in output
+    assert '"Submission is valid."' in output and "rows are missing" in output and "running" in output
+    assert left["submission.csv"] == left["submission/submission.csv"]
+    checked = [call["sha256"] for call in trial.calls("validation")]
+    assert checked == [hashlib.sha256(left[name]).hexdigest() for name in ("submission.csv", "short.csv")]
+    assert b"`/home/submission/submission.csv`" in left["instructions.txt"]
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body", "content"),
+    [
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="file"\r\n\r\na\r\n--x--',
+            b"a",
+        ),
+        (
+            'multipart/form-data; boundary="x"',
+            b"--x\r\ncontent-disposition: form-data; name=file\r\n\r\n\r\n--x--",
+            b"",
+        ),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="other"\r\n\r\na\r\n--x--',
+            None,
+        ),
+        ("multipart/form-data", b"a", None),
+        ("text/csv", b"a", None),
+    ],
+)
+def test_the_file_of_a_form(content_type, body, content):
+    assert read_upload(content_type, body) == content
+
+
+def test_a_form_of_a_million_parts_takes_no_time():
+    """Parsed one by one, they would take minutes of the harness's processor, which no limit of the lab counts."""
+    part = b'--X\r\nContent-Disposition: form-data; name="a"\r\n\r\nx\r\n'
+    last = b'--X\r\nContent-Disposition: form-data; name="file"\r\n\r\ncontent\r\n--X--\r\n'
+    assert read_upload("multipart/form-data; boundary=X", part * 3 + last) == b"content"
+    assert read_upload("multipart/form-data; boundary=X", part * 10**6 + last) is None

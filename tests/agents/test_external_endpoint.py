@@ -80,8 +80,8 @@ def reached(trial, script, tmp_path):
 
     @asynccontextmanager
     async def open_endpoint(*replies, fault=None, roles=None, pass_sampling=True):
-        async def validate():
-            return fault
+        async def validate(sent):
+            return fault if sent is None else f"{len(sent)} bytes were sent"
 
         async with trial.bench({"main": script(*replies), **(roles or {})}) as bench:
             endpoint = Endpoint(bench, validate, pass_sampling=pass_sampling)
@@ -654,8 +654,11 @@ async def test_validation_returns_no_score_and_is_limited(reached):
     async with reached(fault="the column side is missing") as door, door.http() as client:
         answer = await client.post("/validate")
         assert answer.json() == {"result": "Submission invalid! the column side is missing", "valid": False}
-        for _ in range(MAX_VALIDATIONS - 1):
-            await client.post("/validate")
+        answer = await client.post("/validate", files={"file": ("submission.csv", b"id,side\n")})
+        assert answer.json() == {"result": "Submission invalid! 8 bytes were sent", "valid": False}
+        assert (await client.post("/validate", files={"other": b"id,side\n"})).status_code == 400
+        for _ in range(MAX_VALIDATIONS - 3):  # one that was refused counts, too
+            assert (await client.post("/validate")).status_code == 200
         assert (await client.post("/validate")).status_code == 429
 
 

@@ -1,5 +1,8 @@
 """Published agent packages in a sealed lab with a scripted model, up to the grade."""
 
+import json
+import tomllib
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -37,8 +40,9 @@ def notes(trial, topic):
     return [call.request.data for call in calls(trial, "note") if call.request.topic == topic]
 
 
-def test_the_aide_package_searches_in_a_sealed_lab_and_submits_its_best_solution(run_agent):
-    trial = run_agent("aide", "aide_model", "--steps", "8")
+@pytest.mark.parametrize("layout", ["workspace", "mlebench"])
+def test_the_aide_package_searches_in_a_sealed_lab_and_submits_its_best_solution(run_agent, layout):
+    trial = run_agent("aide", "aide_model", "--steps", "8", "--layout", layout)
     (ended,) = calls(trial, "external_process")
     assert trial.state.status == "done", ended.result
     assert (trial.grade.sealed, trial.state.sealing.network) == (True, "models")
@@ -60,9 +64,23 @@ def test_the_mini_swe_agent_package_works_in_a_sealed_lab(run_agent):
     assert (trial.path / "trajectory/trajectory.json").is_file()
 
 
+def test_the_smolagents_package_works_in_a_sealed_lab(run_agent):
+    trial = run_agent("smolagents", "smolagents_model", "--steps", "5")
+    (ended,) = calls(trial, "external_process")
+    assert trial.state.status == "done", ended.result
+    assert (trial.grade.score, trial.grade.sealed, trial.state.steps) == (1.0, True, 1), ended.result
+    assert (trial.path / "trajectory/smolagents.json").is_file()
+
+
 @pytest.mark.parametrize(
     ("profile", "wire"),
-    [("codex", "openai responses"), ("claude-code", "anthropic messages"), ("gemini-cli", "gemini")],
+    [
+        ("codex", "openai responses"),
+        ("claude-code", "anthropic messages"),
+        ("gemini-cli", "gemini"),
+        ("opencode", "openai chat"),
+        ("qwen-code", "openai chat"),
+    ],
 )
 def test_an_npm_agent_works_in_a_sealed_lab_through_its_own_protocol(run_agent, profile, wire):
     trial = run_agent(profile, "one_command_model")
@@ -72,3 +90,24 @@ def test_an_npm_agent_works_in_a_sealed_lab_through_its_own_protocol(run_agent, 
     clients = notes(trial, "client")
     assert {client["protocol"] for client in clients} == {wire}
     assert any((trial.path / "trajectory").rglob("*.json*"))
+
+
+def test_an_agent_that_speaks_the_agent_client_protocol_works_in_a_sealed_lab(run_agent, tmp_path):
+    profile = tomllib.loads(files("assay.agents.external").joinpath("profiles/opencode.toml").read_text())
+    program = "{agent}/node_modules/opencode-linux-x64/bin/opencode"
+    config = json.loads(profile["files"]["opencode.json"]) | {"model": "lab/{model}"}
+    lines = [
+        'protocol = "acp"',
+        'environment = "opencode"',
+        f"command = {json.dumps([program, 'acp'])}",
+        f"files = {{'opencode.json' = {json.dumps(json.dumps(config))}}}",
+        "[variables]",
+        *(f"{name} = {json.dumps(value)}" for name, value in profile["variables"].items()),
+    ]
+    (tmp_path / "acp.toml").write_text("\n".join(lines))
+    trial = run_agent(tmp_path / "acp.toml", "one_command_model")
+    (ended,) = calls(trial, "external_process")
+    assert trial.state.status == "done", ended.result
+    assert (trial.grade.score, trial.grade.sealed) == (1.0, True), ended.result
+    session = (trial.path / "trajectory/acp.jsonl").read_text()
+    assert '"session/update"' in session and '"stopReason":"end_turn"' in session

@@ -63,3 +63,22 @@ def test_replies_without_content_are_the_agents_failure_only_if_they_are_complet
     assert (state.status, state.cause) == ("failed", cause)
     if stop == "length":
         assert "reached its output limit before it wrote anything, 3 times in a row" in state.reason
+
+
+NOTHING_TO_SAY = """
+def answer(messages, tools):
+    if messages[-1].text == "Reply with the word OK.":
+        return "OK"
+    return {"text": "", "reasoning": "Hm.", "stop": "length"}
+"""
+
+
+def test_prompts_that_a_model_only_thinks_about_are_the_agents_failure(tiny, tmp_path):
+    """Were it the infrastructure's, an agent could have a trial that goes badly repeated and left out."""
+    (tmp_path / "thinks.py").write_text(NOTHING_TO_SAY)
+    model = f"scripted/{tmp_path / 'thinks.py'}:answer"
+    words = ["run", "tiny", "--agent", "research", "--model", model, "--seeds", "1", "--attempts", "1"]
+    tiny(*words, "--out", tmp_path / "run", "--quiet")
+    state = only_trial(tmp_path / "run").state
+    assert (state.status, state.cause) == ("failed", "agent"), state
+    assert "it answers a test prompt, but not this one" in state.reason

@@ -1,5 +1,9 @@
 """The recorded figures of the pocket tasks: complete, ascending, and reproducible."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from assay.audit.reference_panel import measure_panel
@@ -10,6 +14,7 @@ from assay.tasks import Measured, Registry, Task
 TASKS = [task.name for task in Registry().select("pocket") if task.judged == "table"]
 TABLES = ["bike-rentals", "digits", "house-price", "leaf-outlines", "letters", "movie-reviews", "spaceship-titanic"]
 """Tasks whose submission is the column that the training table has and the test table lacks."""
+TOOLS = Path(__file__).parents[2] / "tools"
 MEASURED_AGAIN = ["digits", "house-price", "mystery-algorithm"]
 
 
@@ -55,6 +60,19 @@ def test_trivial_starter_and_strong_solutions_differ_by_more_than_seed_noise(tas
     assert abs(figures.baseline - scores[0]) > 3 * noise
     assert abs(scores[len(scores) * 2 // 3] - figures.baseline) > 3 * noise
     assert abs(scores[-1] - figures.baseline) > 3 * noise
+
+
+def test_every_panel_has_at_least_15_solutions() -> None:
+    assert min(len(recorded(task).panel) for task in Registry().select("pocket")) >= 15
+
+
+def test_levels_are_far_apart_and_quick_ranks_methods_as_all_tasks_do() -> None:
+    for tool, message in (
+        ("pocket_levels.py", "a promise does not hold"),
+        ("pocket_cards.py", "docs/pocket.md is stale"),
+    ):
+        result = subprocess.run([sys.executable, TOOLS / tool, "--check"], capture_output=True, text=True, timeout=600)
+        assert result.returncode == 0, f"{message}:\n{result.stdout}{result.stderr}"
 
 
 def test_the_figures_name_the_versions_they_were_measured_with(task: Task) -> None:

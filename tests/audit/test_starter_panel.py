@@ -1,4 +1,4 @@
-"""Baselines of tasks without reference solutions: measured by `assay panel`, kept at home, used by grades."""
+"""Baselines of tasks without reference solutions: measured by `assay new panel`, kept at home, used by grades."""
 
 import json
 import shutil
@@ -40,7 +40,7 @@ def test_the_starter_of_a_task_without_a_panel_is_measured_and_grades_use_it(coi
     path.write_text(other.model_dump_json())
     assert grade_submission(RIGHT.encode(), prepared, home=home).baseline is None
     path.write_text("{}")
-    with pytest.raises(UsageError, match="assay panel tiny/coin"):
+    with pytest.raises(UsageError, match="assay new panel tiny/coin"):
         grade_submission(RIGHT.encode(), prepared, home=home)
 
 

@@ -1,4 +1,4 @@
-"""`assay check` passes a sound task, by the task's own rules, and names what is wrong with each kind of unsound one."""
+"""`assay audit --quick` passes a sound task and names what is wrong with each kind of unsound one."""
 
 import os
 from collections.abc import Callable

@@ -29,3 +29,16 @@ def test_the_printed_list_names_every_setting_and_its_default(assay):
     assert "shell: a model issues one bash command after another; the minimal agent (needs a model)" in output
     assert "share 0.25 default time limit of a command, as a share of the time left" in output
     assert "trial required folder of the trial to repeat, RUN/trials/ID" in output
+
+
+def test_the_check_names_what_an_agent_lacks_and_how_to_get_it(assay, tmp_path):
+    (tmp_path / "own.txt").write_text("six==1.17.0\n")
+    (tmp_path / "own.toml").write_text('title = "Own"\ncommand = ["true"]\nenvironment = "own.txt"\npython = [3, 99]\n')
+    done = assay("agents", "--check", "starter", f"external,profile={tmp_path / 'own.toml'}", "--json")
+    assert done.returncode == 1
+    ready, lacking = (row["missing"] for row in json.loads(done.stdout)["agents"])
+    assert ready is None and lacking.startswith("Own requires Python 3.99 in the lab")
+    (tmp_path / "own.toml").write_text('title = "Own"\ncommand = ["true"]\nenvironment = "own.txt"\n')
+    done = assay("agents", "--check", f"external,profile={tmp_path / 'own.toml'}")
+    assert done.returncode == 1 and "run: assay lab build" in " ".join(done.stdout.split())
+    assert assay("agents", "--check", "starter").returncode == 0

@@ -18,16 +18,19 @@ def error_of(result) -> str:
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["show", "hause-price"], 2, "did you mean house-price?"),
-        (["show", "pocket"], 2, "22 tasks"),
+        (["tasks", "hause-price"], 2, "did you mean house-price?"),
         (["tasks", "pocket:slow"], 2, "no split 'slow'"),
         (["grade", "nowhere.csv", "pocket/house-price"], 2, "File nowhere.csv does not exist"),
         (["grade", "pocket/house-price", "nowhere.csv"], 2, "The submission comes first: assay grade nowhere.csv"),
-        (["run", "pocket/digits", "--agent", "starter"], 1, "assay prepare pocket/digits"),
+        (["run", "pocket/digits", "--agent", "starter", "--no-build"], 1, "assay prepare pocket/digits"),
+        (["run", "pocket/digits", "--agent", "starter", "--time", "5"], 2, "5 has no unit; write 5s, 5m or 5h"),
+        (["run", "pocket/digits", "--agent", "starter", "--seeds", "three"], 2, "'three' is not an integer"),
+        (["run", "pocket/digits", "--agent", "automl,share=lots"], 2, "share: 'lots' is not a number"),
+        (["report", "nosuch"], 2, "nosuch does not exist; there are no runs below this folder"),
         (["report", "."], 2, "not a run folder"),
         (["resume", "."], 2, "not a run folder"),
         (["frobnicate"], 2, "No such command"),
-        (["aggregate", __file__, "--split", "low"], 2, "is not a grading report"),
+        (["study", "aggregate", __file__, "--split", "low"], 2, "is not a grading report"),
         (["run", "pocket/digits", "--agent", "starter", "--time", "soon"], 2, "not a duration"),
         (["prepare", "pocket/digits", "--edition", "v9"], 2, "no edition 'v9'"),
         (["--tasks", ".", "tasks"], 2, "not a suite"),
@@ -49,11 +52,11 @@ def test_a_usage_error_is_one_sentence(assay, tmp_path: Path, monkeypatch, words
 def test_an_empty_list_is_named(assay, tmp_path: Path):
     empty = tmp_path / "empty"
     empty.write_text("# nothing\n")
-    for words in (["show", empty], ["run", empty, "--agent", "starter"], ["prepare", empty]):
+    for words in (["tasks", empty], ["run", empty, "--agent", "starter"], ["prepare", empty]):
         result = assay(*words)
         assert result.returncode == 2 and f"{empty} is not a list of tasks: it names none" in result.stderr
     empty.write_text("")
-    result = assay("grade-batch", empty, "--out", tmp_path / "reports")
+    result = assay("grade", empty, "--out", tmp_path / "reports")
     assert result.returncode == 2 and "lists no submissions" in result.stderr and not (tmp_path / "reports").exists()
 
 
@@ -106,7 +109,7 @@ def test_an_invalid_submission_gets_a_grade_instead_of_a_crash(assay, pocket_hom
     assert graded.returncode == 0
     assert "invalid submission" in graded.stdout
     assert sentence in graded.stdout
-    validated = assay("validate", path, "pocket/house-price", home=pocket_home)
+    validated = assay("grade", "--validate", path, "pocket/house-price", home=pocket_home)
     assert validated.returncode == 1
     assert sentence in error_of(validated)
 
@@ -128,7 +131,7 @@ def test_invalid_ids_and_values_are_named(assay, pocket_home, tmp_path: Path, fa
     }[fault]
     path = tmp_path / "submission.csv"
     path.write_text("\n".join(changed) + "\n")
-    result = assay("validate", path, "pocket/house-price", home=pocket_home)
+    result = assay("grade", "--validate", path, "pocket/house-price", home=pocket_home)
     assert result.returncode == 1
     named = {"duplicate": first, "nan": first, "missing": lines[-1].partition(",")[0], "unknown": "no-such-id"}[fault]
     assert named in error_of(result)
@@ -137,7 +140,7 @@ def test_invalid_ids_and_values_are_named(assay, pocket_home, tmp_path: Path, fa
 def test_the_sample_submission_is_valid_and_validation_prints_no_score(assay, pocket_home, tmp_path: Path):
     path = tmp_path / "submission.csv"
     path.write_text("\n".join(sample(pocket_home)) + "\n")
-    result = assay("validate", path, "pocket/house-price", home=pocket_home)
+    result = assay("grade", "--validate", path, "pocket/house-price", home=pocket_home)
     assert result.returncode == 0
     assert "valid" in result.stdout
     assert "rmsle" not in result.stdout

@@ -31,7 +31,7 @@ def call(*words: object, home: Path | str, **variables: str) -> subprocess.Compl
     ids=["ascii", "latin-1", "c-locale"],
 )
 @pytest.mark.parametrize(
-    "words", [["tasks"], ["show", "pocket/house-price"], ["run", "--help"], ["agents"]], ids=" ".join
+    "words", [["tasks"], ["tasks", "pocket/house-price"], ["run", "--help"], ["agents"]], ids=" ".join
 )
 def test_an_encoding_that_lacks_characters_prints_replacements(home: Home, variables, words):
     result = call(*words, home=home.root, **variables)
@@ -100,7 +100,13 @@ def test_control_sequences_of_a_run_never_reach_the_terminal(assay, tmp_path: Pa
     run.mkdir()
     content = {"format": "run/1", "created_at": "2026-01-01T00:00:00+00:00", "trials": [], ESCAPES: 1}
     (run / "run.json").write_text(json.dumps(content, ensure_ascii=False), "utf-8")
-    for words in (["status", run], ["report", run], ["verify", run], ["sign", run], ["report", run, "--csv"]):
+    for words in (
+        ["status", run],
+        ["report", run],
+        ["verify", run],
+        ["export", "--sign", run],
+        ["report", run, "--csv"],
+    ):
         result = assay(*words)
         output = result.stdout + result.stderr
         assert "Traceback" not in output
@@ -143,7 +149,7 @@ def test_every_command_has_help_with_an_example_in_80_columns():
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("lsit", "ls"), ("xyzzy", None), ("taks", "tasks"), ("grade_batch", "grade-batch"), ("reprot", "report")],
+    [("lsit", "ls"), ("xyzzy", None), ("taks", "tasks"), ("comapre", "compare"), ("reprot", "report")],
 )
 def test_an_unknown_command_gets_a_suggestion(assay, name, hint):
     result = assay(name)

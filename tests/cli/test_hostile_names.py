@@ -36,7 +36,7 @@ class Bash:
             variables = {**os.environ, "PATH": path, "TERM": "dumb", "PS1": "$ "}
             os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], variables)
         self._steps = 0
-        self.type('eval "$(assay completion bash)"\r')
+        self.type('eval "$(assay config --completion bash)"\r')
 
     def type(self, keys: str) -> str:
         """Press some keys, and return what the screen shows until all they led to is over."""

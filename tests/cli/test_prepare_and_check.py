@@ -1,5 +1,6 @@
-"""`assay prepare`, `assay check` and `assay show` on the MLE-bench suite."""
+"""`assay prepare`, `assay audit --quick` and `assay tasks` on the MLE-bench suite."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -57,13 +58,33 @@ def test_a_task_that_fails_does_not_stop_the_others(assay) -> None:
     assert f"1 of 2 tasks could not be prepared: {other}" in result.stderr
 
 
+def test_tasks_are_prepared_side_by_side_as_in_turn(assay) -> None:
+    other, absent = "mlebench/leaf-classification", "mlebench/tabular-playground-series-dec-2021"
+    in_turn = json.loads(assay("prepare", TASK, other, "--synthetic", "--keep-raw", "--json").stdout)["prepared"]
+    listed = {entry["task"]: list_hashes(entry) for entry in in_turn}
+    arguments = ("--synthetic", "--keep-raw", "--jobs", "3", "--memory", "600MB", "--again", "--json")
+    side_by_side = json.loads(assay("prepare", TASK, other, *arguments).stdout)
+    assert {entry["task"]: list_hashes(entry) for entry in side_by_side["prepared"]} == listed
+    raw = next(entry["raw"] for entry in in_turn if entry["task"] == TASK)
+    mixed = assay("prepare", absent, TASK, "--raw", raw, "--unverified", "--jobs", "2", "--json")
+    assert mixed.returncode == 1
+    assert [entry["task"] for entry in json.loads(mixed.stdout)["prepared"]] == [TASK]
+    assert [entry["task"] for entry in json.loads(mixed.stdout)["failed"]] == [absent]
+    assert "is not a size" in assay("prepare", TASK, "--synthetic", "--memory", "much").stderr
+
+
+def list_hashes(entry: dict) -> dict[str, str]:
+    paths = (path for side in ("public", "private") for path in Path(entry[side]).rglob("*") if path.is_file())
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
 @pytest.mark.parametrize(
     ("words", "why"),
     [
         (("prepare", TASK, "--seed", "3"), "--seed and --keep-raw require --synthetic"),
         (("prepare", TASK, "--synthetic", "--unverified"), "cannot be used with --raw or --unverified"),
         (("prepare", "pocket/digits", "--synthetic"), "has no variant 'synthetic-0'; it has: real"),
-        (("check", TASK, "--variant", "synthetic-x"), "it has: real, unverified, synthetic-0"),
+        (("audit", "--quick", TASK, "--variant", "synthetic-x"), "it has: real, unverified, synthetic-0"),
     ],
 )
 def test_incompatible_options_are_explained(assay, words, why) -> None:
@@ -73,20 +94,20 @@ def test_incompatible_options_are_explained(assay, words, why) -> None:
 
 
 def test_the_error_for_unprepared_data_names_the_command(assay) -> None:
-    result = assay("check", TASK, "--edition", "fixed", "--variant", "synthetic-7")
+    result = assay("audit", "--quick", TASK, "--edition", "fixed", "--variant", "synthetic-7")
     assert result.returncode == 1
     assert f"run: assay prepare {TASK} --edition fixed --synthetic --seed 7" in result.stderr
 
 
 def test_check_prints_each_finding_and_fails_on_an_error(assay) -> None:
     entry = read_entry(assay("prepare", TASK, "--synthetic", "--json"))
-    result = assay("check", TASK, "--variant", "synthetic-0")
+    result = assay("audit", "--quick", TASK, "--variant", "synthetic-0")
     assert result.returncode == 0, result.stdout
     assert "ok      the answers win gold" in result.stdout
     answers = Path(entry["private"]) / "test.csv"
     public = Path(entry["public"]) / "notes.csv"
     public.write_bytes(answers.read_bytes())
-    result = assay("check", TASK, "--variant", "synthetic-0", "--json")
+    result = assay("audit", "--quick", TASK, "--variant", "synthetic-0", "--json")
     assert result.returncode == 1
     (report,) = json.loads(result.stdout)
     failed = [finding["check"] for finding in report["findings"] if finding["passed"] is False]
@@ -94,7 +115,7 @@ def test_check_prints_each_finding_and_fails_on_an_error(assay) -> None:
 
 
 def test_show_lists_the_quirks_and_repairs_of_each_edition(assay) -> None:
-    output = assay("show", TASK).stdout
+    output = assay("tasks", TASK).stdout
     assert "Edition v1:" in output and "rows-must-sum-to-one" in output
     assert "Edition fixed" in output and "rows-rescaled" in output
     assert "1,242 human teams: gold 0.16506" in output

@@ -20,14 +20,28 @@ def test_tasks_are_selected_by_split_and_category(assay):
 
 
 def test_rows_name_split_and_category(assay):
-    rows = json.loads(assay("tasks", "mlebench/leaf-classification", "--json").stdout)["tasks"]
-    assert [(row["splits"], row["category"]) for row in rows] == [(["low", "all"], "Image Classification")]
+    printed = assay("tasks", "mlebench", "--category", "image to image", "--split", "low", "--json").stdout
+    (row,) = json.loads(printed)["tasks"]
+    assert (row["task"], row["splits"]) == ("mlebench/denoising-dirty-documents", ["low", "all"])
+    assert row["download"] == 60_000_000 and row["prepared"] == "no"
+
+
+def test_prepared_tasks_and_kinds_are_selected_and_a_single_task_is_shown_in_detail(assay):
+    leaf = "mlebench/leaf-classification"
+    assert assay("prepare", leaf, "--synthetic", "--quiet").returncode == 0
+    assert names(assay("tasks", "--prepared", "--json")) == {"leaf-classification"}
+    assert "leaf-classification" not in names(assay("tasks", "mlebench:low", "--not-prepared", "--json"))
+    audio = names(assay("tasks", "mlebench", "--kind", "Audio-Classification", "--split", "low", "--json"))
+    assert "mlsp-2013-birds" in audio and "leaf-classification" not in audio
+    details = json.loads(assay("tasks", leaf, "--json").stdout)
+    assert details["title"] and details["prepared"] == ["v1/synthetic-0"]
 
 
 @pytest.mark.parametrize(
     ("options", "why"),
     [
         (["--split", "huge"], "no split is named 'huge'; available: low, medium, high, dev, all, systemcard"),
+        (["--kind", "guess"], "no kind is named 'guess'; available: audio-"),
         (["--category", "Images"], "no category is named 'Images'; available: Audio Classification, Image"),
     ],
 )

@@ -64,9 +64,9 @@ def test_no_line_is_torn(pocket_home, width):
     """What the recording of the first ten minutes does not show (tests/docs/test_recording.py)."""
     commands = (
         ("tasks",),
-        ("show", "mlebench/spooky-author-identification"),
+        ("tasks", "mlebench/spooky-author-identification"),
         ("agents", "aide"),
-        ("check", "pocket/house-price"),
+        ("audit", "--quick", "pocket/house-price"),
         ("study", "leaderboard"),
         ("doctor",),
     )
@@ -121,7 +121,7 @@ def test_a_bar_has_a_percentage_only_where_the_total_is_known(monkeypatch, total
 
 
 def test_json_is_never_wrapped(home):
-    (output,) = on_terminal(home, ("show", "pocket/house-price", "--json"), width=80)
+    (output,) = on_terminal(home, ("tasks", "pocket/house-price", "--json"), width=80)
     assert json.loads(output)["title"] == "House prices in Ames"
 
 
@@ -136,7 +136,7 @@ def test_shells_complete_commands_tasks_agents_runs_and_trials(assay, tmp_path, 
     (tmp_path / "runs/first/run.json").write_text("{}")
     monkeypatch.chdir(tmp_path)
     for shell in ("bash", "zsh", "fish"):
-        assert "_ASSAY_COMPLETE" in assay("completion", shell).stdout
+        assert "_ASSAY_COMPLETE" in assay("config", "--completion", shell).stdout
         for line, expected in [
             ("assay ver", "verify"),
             ("assay run pocket/dig", "pocket/digits"),
@@ -153,14 +153,16 @@ def test_shells_complete_commands_tasks_agents_runs_and_trials(assay, tmp_path, 
 
 
 @pytest.mark.parametrize(
-    ("line", "expected"), [("assay show pocket/h", "pocket/house-price"), ("assay run pocket:q", "quick")]
+    ("line", "expected"), [("assay tasks pocket/h", "pocket/house-price"), ("assay run pocket:q", "quick")]
 )
 def test_bash_completes_with_the_script_that_is_printed(home, line, expected):
     """In a real shell, which takes what stands before a colon for a word of its own."""
     typed = f'COMP_LINE="{line}"; COMP_POINT={len(line)}; _assay_completion assay; echo "${{COMPREPLY[@]}}"'
     variables = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "ASSAY_HOME": str(home.root)}
     done = subprocess.run(
-        ["bash", "-c", f'eval "$(assay completion bash)"; {typed}'], env=os.environ | variables, capture_output=True
+        ["bash", "-c", f'eval "$(assay config --completion bash)"; {typed}'],
+        env=os.environ | variables,
+        capture_output=True,
     )
     assert done.stdout.decode() == f"{expected}\n", done.stderr
 
@@ -222,19 +224,18 @@ def test_a_bundle_cannot_write_outside_of_its_folder(assay, tmp_path):
 
 def test_swapped_arguments_a_file_without_class_and_missing_variants_are_explained(assay, tmp_path):
     (tmp_path / "sub.csv").write_text("id,label\n")
-    for command in ("grade", "validate"):
-        swapped = assay(command, "pocket/digits", tmp_path / "sub.csv")
-        assert swapped.returncode == 2
-        assert f"The submission comes first: assay {command} {tmp_path}/sub.csv" in swapped.stderr
+    swapped = assay("grade", "pocket/digits", tmp_path / "sub.csv")
+    assert swapped.returncode == 2
+    assert f"The submission comes first: assay grade {tmp_path}/sub.csv" in swapped.stderr
     leaf = "mlebench/leaf-classification"
     assert assay("prepare", leaf, "--synthetic", "--quiet").returncode == 0
     (tmp_path / "bad.py").write_text("class Bad(Agent):\n    pass\n")
     unnamed = assay("run", leaf, "--agent", tmp_path / "bad.py")
     assert unnamed.returncode == 2 and f"name what it defines: {tmp_path}/bad.py:Bad" in unnamed.stderr
-    checked = assay("check", leaf)
+    checked = assay("audit", "--quick", leaf)
     assert checked.returncode == 0 and "Using synthetic-0 data" in checked.stderr
     assert "Checked 1 task" in checked.stdout
-    missing = assay("check", leaf, "--variant", "real")
+    missing = assay("audit", "--quick", leaf, "--variant", "real")
     assert missing.returncode == 1 and "prepared are: synthetic-0; to use one, pass --variant" in missing.stderr
     planned = json.loads(assay("plan", leaf, "--agent", "starter", "--variant", "synthetic", "--json").stdout)
     assert [(line["time"], line["steps"]) for line in planned["lines"]] == [(600.0, 50)]
@@ -242,4 +243,4 @@ def test_swapped_arguments_a_file_without_class_and_missing_variants_are_explain
 
 def test_the_doctor_names_extras_and_keys(assay):
     rows = {row["name"]: row for row in json.loads(assay("doctor", "--json").stdout)["checks"]}
-    assert {"assay", "load", "extra agents", "extra web", "API keys", "cpu limit", "environment core"} <= set(rows)
+    assert {"assay", "load", "extra agents", "extra kaggle", "API keys", "cpu limit", "environment core"} <= set(rows)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from namespaces import ADDRESS, Namespaces
@@ -78,7 +79,8 @@ class SmallSlurm:
         """Start requeued jobs now, which Slurm delays for two minutes; False if there are none."""
         queued = self.queued()
         for number in queued:
-            self.call("scontrol", "update", f"JobId={number}", "StartTime=now")
+            with suppress(subprocess.CalledProcessError):  # it has started, or ended
+                self.call("scontrol", "update", f"JobId={number}", "StartTime=now")
         return bool(queued)
 
     def kill_daemon(self, node: str) -> None:

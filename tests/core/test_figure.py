@@ -1,13 +1,13 @@
 """Figures are well-formed SVG with round ticks, hover text and a style, whatever their labels and values are."""
 
 import re
-import sys
 from xml.etree import ElementTree
 
 import pytest
 
-from assay.core.errors import MissingDependency
+from assay.core.claim import Claim, Estimand, Evidence, Population
 from assay.core.figure import COLORS, STYLESHEET, Axis, Figure, Key, Rows
+from assay.core.values import Interval
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = (
@@ -52,7 +52,7 @@ def everything(label: str = "label") -> Figure:
         (Axis(), (-0.31, 0.4), ["−0.4", "−0.2", "0", "0.2", "0.4"]),
         (Axis(unit="integer"), (1, 3), ["1", "2", "3"]),
         (Axis(unit="integer", low=0), (40,), ["0", "10", "20", "30", "40"]),
-        (Axis(unit="percent", low=0, high=1), (), ["0%", "20%", "40%", "60%", "80%", "100%"]),
+        (Axis(unit="rate", low=0, high=1), (), ["0%", "20%", "40%", "60%", "80%", "100%"]),
         (Axis(unit="change"), (-0.1, 0.1), ["−10%", "−5%", "0%", "+5%", "+10%"]),
         (Axis(unit="duration", low=0), (7000,), ["0s", "20m", "40m", "1h", "1h20m", "1h40m", "2h"]),
         (Axis(unit="money", low=0), (1.2,), ["$0.00", "$0.20", "$0.40", "$0.60", "$0.80", "$1.00", "$1.20"]),
@@ -157,7 +157,31 @@ def test_a_picture_has_text_and_twice_the_size():
     assert int.from_bytes(named[16:20], "big") == 400
 
 
-def test_a_picture_without_the_converter_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-    with pytest.raises(MissingDependency, match=r"pip install 'mlassay\[web\]'"):
-        Figure("png", "png").to_png()
+RATE = Claim(
+    Estimand("success", ("a",), Population.LIKE), 0.5, Interval(0.2, 0.9), Evidence(3, 3, (6,), "by hand", hits=3),
+    worst=0.5, best=0.5,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", ["rate", "difference"])
+@pytest.mark.parametrize("mark", ["dot", "tick", "interval", "line", "band", "bar"])
+def test_an_axis_of_rates_refuses_plain_numbers(unit, mark):
+    arguments = {
+        "dot": (0.5, 0), "tick": (0.5, 0), "interval": (0.2, 0.9, 0), "line": ([(0.2, 0), (0.9, 0)],),
+        "band": ([(0, 0.2)], [(0, 0.9)]), "bar": ((0, 0), (0.5, 1)),
+    }  # fmt: skip
+    for figure in (Figure("f", "", Axis(unit=unit), Rows(["a"])), Figure("f", "", Axis(), Axis(unit=unit))):
+        with pytest.raises(TypeError, match="shows claims, not plain numbers"):
+            getattr(figure, mark)(*arguments[mark])
+
+
+def test_a_claim_is_a_dot_with_its_interval():
+    rows = Figure("f", "Rates", Axis(unit="rate", low=0, high=1), Rows(["a"]))
+    rows.claim(RATE, 0)
+    assert [(mark.kind, mark.points) for mark in rows.marks] == [("line", [(0.2, 0), (0.9, 0)]), ("dot", [(0.5, 0)])]
+    assert "50% (20–90%)" in rows.to_svg()
+    curve = Figure("f", "Rates over steps", Axis(), Axis(unit="rate"))
+    curve.curve([(1.0, RATE), (2.0, RATE)])
+    assert [mark.kind for mark in curve.marks] == ["band", "line"]
+    with pytest.raises(TypeError, match="no axis of rates"):
+        Figure("f", "", Axis(), Axis()).claim(RATE, 0)

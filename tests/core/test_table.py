@@ -3,13 +3,24 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
+from assay.core.claim import Claim, Estimand, Evidence, Population, Published, Standing
 from assay.core.table import Column, Formatted, Table, format_value
-from assay.core.values import Estimate, Interval, Rate
+from assay.core.values import Estimate, Interval
 
+RATE = Claim(
+    Estimand("success", ("a",), Population.LIKE), 2 / 3, Interval(0.2, 0.9), Evidence(3, 3, (3,), "by hand", hits=2),
+    worst=2 / 3, best=2 / 3,
+)  # fmt: skip
+DIFFERENCE = Claim(
+    Estimand("success", ("a", "b"), Population.LIKE, kind="difference"), 0.1, Interval(-0.05, 0.2),
+    Evidence(6, 6, (6, 6), "by hand"), worst=0.1, best=0.1, p=0.2,
+)  # fmt: skip
+STANDING = Standing("a", 5, (1, 3), best=0.4, shrunken=0.5)
 TABLE = Table(
     name="agents",
     title="Two agents",
@@ -27,7 +38,7 @@ TABLE = Table(
             "digits",
             "a|b",
             Estimate(3, 0.98149, 0.00094, 0.98, 0.99),
-            Rate(2, 3, 2 / 3, 0.2, 0.9),
+            RATE,
             Interval(0.1, 0.5),
             True,
             "x",
@@ -45,9 +56,7 @@ TABLE = Table(
         (0.98149, "number", "0.9815"),
         (-1234567.0, "number", "−1234567"),
         (12345678.0, "number", "1.235e+07"),
-        (0.667, "percent", "67%"),
-        (-0.031, "points", "−3"),
-        (0.001, "points", "0"),
+        (0.667, "share", "67%"),
         (0.07, "change", "+7.0%"),
         (12.3456, "change", "+1\u202f235%"),
         (0.0004, "p", "< 0.001"),
@@ -58,14 +67,33 @@ TABLE = Table(
         (True, "flag", "yes"),
         (None, "number", "–"),
         (float("nan"), "number", "–"),
-        (Rate(2, 3, 2 / 3, 0.2, 0.9), "count", "2 of 3"),
-        (Rate(2, 3, 2 / 3, 0.2, 0.9), "rate", "67% (20–90%)"),
-        (Interval(-0.05, 0.2), "points", "−5 to +20"),
+        (RATE, "count", "2 of 3"),
+        (RATE, "rate", "67% (20–90%)"),
+        (replace(RATE, worst=0.5, best=0.8), "rate", "67% (20–90%), 50–80% with missing trials"),
+        (RATE, "limits", "20–90%"),
+        (DIFFERENCE, "difference", "+10 (−5 to +20)"),
+        (DIFFERENCE, "limits", "−5 to +20"),
+        (DIFFERENCE, "p", "0.200"),
+        (STANDING, "rank", "1–3"),
+        (STANDING, "best", "40%"),
+        (STANDING, "shrunken", "50%"),
+        (Published(0.4356, 0.0089), "rate", "44 ± 1%"),
         (datetime(2026, 5, 1, 14, 30, tzinfo=UTC), "date", "2026-05-01 14:30"),
     ],
 )
 def test_a_value_is_written_as_its_column_says(value, kind, text):
     assert format_value(value, kind) == text
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [("rate", 0.5), ("rate", Interval(0.1, 0.2)), ("rate", DIFFERENCE), ("count", 3), ("count", Published(0.5)),
+     ("difference", 0.1), ("difference", RATE), ("limits", Interval(0.1, 0.2)), ("rank", 1), ("best", 0.5),
+     ("shrunken", 0.5), ("rank", "1–3"), ("rate", Formatted(0.5, "50%"))],
+)  # fmt: skip
+def test_rates_differences_and_ranks_are_claims_or_refused(kind, value):
+    with pytest.raises(TypeError, match="column success of table t"):
+        Table("t", (Column("success", kind=kind),), ((value,),))
 
 
 def test_text_has_a_heading_per_group_and_hides_what_is_only_data():
@@ -90,6 +118,7 @@ def test_csv_and_json_have_every_part_of_a_value():
     assert list(rows[0]) == [
         *("task", "agent", "score_mean", "score_error"),
         *("success_count", "success_trials", "success_rate", "success_low", "success_high"),
+        *("success_worst", "success_best", "success_population"),
         *("interval_low", "interval_high", "best"),
     ]
     assert (rows[0]["score_mean"], rows[0]["success_rate"], rows[0]["best"]) == ("0.98149", str(2 / 3), "true")

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.io import loadmat, savemat
 from sklearn.model_selection import train_test_split
 
@@ -182,6 +184,43 @@ def test_bson_documents_are_read_one_by_one_and_lose_a_field(tmp_path: Path) -> 
     (tmp_path / "torn.bson").write_bytes(first[:-2])
     with pytest.raises(SourceError, match=r"torn\.bson is not a BSON file"):
         list(bson.read_documents(tmp_path / "torn.bson"))
+
+
+def int_element(name: str, value: int, kind: int = 16) -> bytes:
+    return bytes([kind]) + name.encode() + b"\0" + struct.pack("<q" if kind == 18 else "<i", value)
+
+
+def encode_fields(fields: list[tuple[str, int, int]], picture: bytes) -> bytes:
+    """Return a BSON document; the field named `picture` is binary, and the others are integers."""
+    binary = b"\x05picture\0" + struct.pack("<i", len(picture)) + b"\0" + picture
+    body = b"".join(binary if name == "picture" else int_element(name, value, kind) for name, value, kind in fields)
+    return struct.pack("<i", len(body) + 5) + body + b"\0"
+
+
+FIELDS = st.permutations(["a", "b", "picture", "more"]).flatmap(
+    lambda names: st.tuples(
+        *(st.tuples(st.just(name), st.integers(-(2**31), 2**31 - 1), st.sampled_from([16, 18])) for name in names)
+    )
+)
+PICTURES = st.binary(max_size=20) | st.sampled_from([int_element("a", 7), b"\0" * 40])
+
+
+@given(st.lists(st.tuples(FIELDS.map(list), PICTURES), min_size=1, max_size=6), st.integers(1, 4))
+@settings(deadline=None)
+def test_integers_of_a_block_of_bson_documents_are_those_of_each(
+    documents: list[tuple[list[tuple[str, int, int]], bytes]], repeats: int
+) -> None:
+    contents = [encode_fields(*document) for document in documents for _ in range(repeats)]
+    block, offsets = b"".join(contents), np.cumsum([0, *map(len, contents)]).tolist()
+    expected = [bson.get_fields(content, ("a", "b")) for content in contents]
+    assert bson.get_integers(block, offsets, ("a", "b")).T.tolist() == expected
+
+
+def test_a_bson_field_that_is_no_integer_or_missing_is_named() -> None:
+    document = bson_document(3, b"x")
+    for names, reason in ((("_id", "name"), "the name 'é'; expected are integers"), (("_id", "b"), "no field 'b'")):
+        with pytest.raises(SourceError, match=reason):
+            bson.get_integers(document * 2, [0, len(document), 2 * len(document)], names)
 
 
 def test_rows_of_an_array_are_written_as_numpy_saves_them(tmp_path: Path) -> None:

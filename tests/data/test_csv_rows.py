@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from assay.data import csv_rows, pandas_tables
+from assay.data import csv_cells, csv_rows, pandas_tables
 from assay.data.csv_rows import Limits
 
 SMALL = Limits(block=64, mapped=0, bucket=100)
@@ -108,6 +108,26 @@ def test_hostile_cells_are_written_as_by_pandas(
     text = line_end.join([",".join(header), *lines]) + (line_end if last_end else "")
     with TemporaryDirectory() as folder:
         check(text.encode(), Path(folder), limits)
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
+@given(tables(), SIZES)
+def test_many_hostile_rows_of_the_same_sizes_are_written_as_by_pandas(rows: list[list[str]], limits: Limits) -> None:
+    lines = [",".join(quote(cell, number % 2) for cell in row) for number, row in enumerate(rows)]
+    header = ",".join(f"c{number}" for number in range(len(rows[0])))
+    with TemporaryDirectory() as folder:
+        check("\n".join([header, *lines * 20, ""]).encode(), Path(folder), limits)
+
+
+@given(st.binary(min_size=1, max_size=40), st.integers(1, 12), st.data())
+def test_parts_are_joined_in_their_order(content: bytes, count: int, data: st.DataObject) -> None:
+    """Parts may overlap, be empty or reach to the end, and be of many sizes or few."""
+    bounds = st.lists(st.integers(0, len(content)), min_size=2, max_size=2).map(sorted)
+    parts = data.draw(st.lists(bounds, max_size=count)) * data.draw(st.sampled_from([1, 20]))
+    data.draw(st.randoms(use_true_random=False)).shuffle(parts)
+    starts, ends = np.array(parts, np.intp).reshape(-1, 2).T
+    joined = csv_cells.join(np.frombuffer(content, np.uint8), starts, ends)
+    assert bytes(joined) == b"".join(content[start:end] for start, end in parts)
 
 
 @example(['""', " "], LARGE_ENOUGH)

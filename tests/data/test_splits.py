@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
+from assay.data import splits
 from assay.data.splits import fill_groups, random_groups, random_rows
 
 
@@ -51,3 +52,10 @@ def test_groups_fill_the_test_side_as_far_as_they_fit() -> None:
     """Of the groups a (2 rows), b (3), c (1) and d (1), b is too large for the place that a leaves, and d for c's."""
     split = fill_groups(list("abbacbd"), test=3)
     assert (split.train.tolist(), split.test.tolist()) == ([1, 2, 5, 6], [0, 3, 4])
+
+
+@pytest.mark.parametrize("large", [10, 10_000])
+def test_permutations_are_those_of_numpy_in_whichever_type(large):
+    order = splits.permute(1000, 3, large=large)
+    assert order.tolist() == np.random.RandomState(3).permutation(1000).tolist()
+    assert order.dtype == (np.int32 if large == 10 else np.intp)

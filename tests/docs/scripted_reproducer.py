@@ -19,12 +19,17 @@ PUBLISHED = COPY.replace('"data"', '"input"').replace('"submission.csv")', '"sub
 
 
 def answer(messages, tools):
-    """Return a review if one is asked for, the next action of an MLAgentBench agent, or a script."""
+    """Return what is asked for: a verdict or review, a continuation, an action of MLAgentBench, or a script."""
+    if tools and tools[0].name == "answer":
+        verdict = {"violation": False, "quotes": [], "reason": "It trains a model."}
+        return {"tool_calls": [{"name": "answer", "arguments": verdict}]}
     if tools:
         arguments = {"is_bug": False, "has_csv_submission": True, "summary": "It works.", "metric": 0.5}
         arguments["lower_is_better"] = True
         return {"tool_calls": [{"name": tools[0].name, "arguments": arguments}]}
     prompt = "\n".join(message.text for message in messages)
+    if "Continue the text" in prompt:
+        return {"text": " the", "top_logprobs": {" the": -1.0, " a": -2.0}}
     if "Action Input" not in prompt:
         return PUBLISHED if "./submission/" in prompt else COPY
     first = SAMPLE if "sample_submission.csv" in prompt else STARTER

@@ -37,10 +37,10 @@ def test_missing_system_packages_are_named_in_a_command_to_run(sudo, programs, m
 
 
 def test_uv_is_preferred_and_pip_is_the_fallback(programs):
-    (with_pip,) = install.install_package("web")[-1]
+    (with_pip,) = install.install_package("agents")[-1]
     assert with_pip[:3] == [sys.executable, "-m", "pip"]
     programs("uv", "exit 0")
-    assert [command[0] for command in install.install_package("web")[-1]] == ["uv", sys.executable]
+    assert [command[0] for command in install.install_package("agents")[-1]] == ["uv", sys.executable]
 
 
 def test_a_failed_installer_falls_back_to_the_next_and_says_so():

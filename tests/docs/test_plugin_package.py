@@ -56,7 +56,7 @@ def test_an_installed_package_brings_a_suite_a_metric_an_agent_a_study_and_a_che
         command.split()[1]: run_in_bash(command.replace("assay ", "python -m assay ", 1)) for command in commands
     }
     assert all(done.returncode == 0 for done in printed.values()), printed
-    assert "share of guesses within one of the truth" in printed["show"].stdout
+    assert "share of guesses within one of the truth" in printed["tasks"].stdout
     grade = next(tmp_path.glob("runs/weights/trials/*/grade.json")).read_text()
     assert re.search(r'"score": ?0\.5\b', grade)  # 1 is within one of 0 and 2, not of 3 and 9
     assert "1 attempts" in printed["study"].stdout

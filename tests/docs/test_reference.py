@@ -13,7 +13,7 @@ reference_pages = load_plugin(ROOT / "tools" / "reference_pages.py")
 def test_every_command_is_in_the_command_reference_with_its_options():
     page = reference_pages.command_page()
     assert [command for command in COMMANDS if f"### assay {command}\n" not in page] == []
-    assert "#### assay lab doctor\n" in page
+    assert "#### assay lab check\n" in page
     assert "<code>--agent NAME" in page
     assert "Examples:\n\n```text\nassay tasks\n" in page
 

@@ -26,6 +26,18 @@ def commands_of(page: str) -> list[str]:
     return [line for block in blocks for line in block.splitlines() if line.startswith("assay ")]
 
 
+def suite_of(name: str) -> str:
+    """Return the suite in the name of a task or a split."""
+    return name.partition(":")[0].partition("/")[0]
+
+
+def commands_in_tables(page: str) -> list[str]:
+    """Return all complete commands in the tables of a page: those without an ellipsis."""
+    rows = [line for line in (ROOT / "docs" / page).read_text().splitlines() if line.startswith("|")]
+    commands = [command for row in rows for command in re.findall(r"`(assay [^`]*)`", row)]
+    return [command for command in commands if "…" not in command and len(command.split()) > 2]
+
+
 def shrink(command: str) -> str:
     """Return a command that does the same on a miniature, with a scripted model and a small budget."""
     words = shlex.split(command, comments=True)
@@ -40,17 +52,20 @@ def shrink(command: str) -> str:
         elif word == "--gpus":
             memory = "5GB"  # the same study of resources, on machines without GPUs
             index += 1
+        elif word == "mlebench-aide-two-gpus":
+            memory = "7GB"
+            shrunk.append(word)
         elif word in ("-c", "--memory"):
             index += 1
         elif word == "gpus":
             shrunk.append("memory")
-        elif word == "--model":
+        elif word in ("--model", "--judge"):
             shrunk += [word, MODEL]
             index += 1
         elif word == "--role":
             shrunk += [word, f"{value.partition('=')[0]}={MODEL}"]
             index += 1
-        elif verb in ("prepare", "run", "plan", "panel") and word.partition(":")[0].partition("/")[0] in MINIATURES:
+        elif verb in ("prepare", "run", "plan", "new") and word.partition(":")[0].partition("/")[0] in MINIATURES:
             shrunk.append(MINIATURES[word.partition(":")[0].partition("/")[0]])
         else:
             shrunk.append(word)
@@ -69,9 +84,9 @@ def shrink(command: str) -> str:
             "resources.cores=1",
         ]
         shrunk += [word for option, value in SMALL.items() if value for word in (option, value)]
-    if words[1:3] == ["study", "scaling"]:
+    if words[1:3] in (["study", "scaling"], ["study", "familiarity"]):
         shrunk += ["--measure", "valid"]  # miniatures have no medals
-    if verb == "panel":
+    if verb == "new":
         shrunk += ["--variant", "synthetic-0", "--seeds", "1"]
     # Globs and substitutions are left to the shell.
     return " ".join(f'"{word}"' if "$(" in word else word if "*" in word else shlex.quote(word) for word in shrunk)
@@ -89,6 +104,8 @@ def test_every_command_works_on_a_miniature(
     page: str, runs: dict[str, int], assay: Assay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks/winner.py").write_text("print(sum(range(10)))\n")
     commands = [shrink(command) for command in commands_of(page)]
     assert len(commands) > 10
     for command in commands:
@@ -104,3 +121,13 @@ def test_every_run_in_the_tables_is_made_on_the_page(page: str) -> None:
     outputs = {match for command in commands_of(page) for match in re.findall(r"--out (runs/\w+)", command)}
     named = set(re.findall(r"(runs/\w+)", (ROOT / "docs" / page).read_text()))
     assert named <= outputs
+
+
+@pytest.mark.parametrize("page", ["reproduce-mlagentbench.md", "reproduce-mlebench.md"])
+def test_every_command_in_the_tables_is_run(page: str) -> None:
+    """Commands in tables may be abbreviated: a command of a block has all of their words."""
+    blocks = [set(shlex.split(command, comments=True)) for command in commands_of(page)]
+    placeholders = {"MODEL", "NOTEBOOKS", "TRIAL"}
+    listed = commands_in_tables(page)
+    assert len(listed) > 2
+    assert [line for line in listed if not any(set(line.split()) - placeholders <= words for words in blocks)] == []

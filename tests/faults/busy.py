@@ -4,6 +4,8 @@ import os
 import signal
 from pathlib import Path
 
+import anyio
+
 from assay.agents import Agent, Workbench
 from assay.models import Message
 
@@ -59,14 +61,25 @@ class RunsTooLong(Agent):
 
 
 class StopsOnce(Agent):
-    """Stops its own process in the first attempt; `marker` is a file that exists afterwards."""
+    """Sends its own process a signal in the first attempt; `marker` is a file that exists afterwards."""
 
     marker: str
+    number: int = signal.SIGSTOP
 
     async def work(self, bench: Workbench) -> None:
         """Act."""
         await bench.run(["python", "train.py"])
         if not Path(self.marker).exists():
             Path(self.marker).touch()
-            os.kill(os.getpid(), signal.SIGSTOP)
+            os.kill(os.getpid(), self.number)
+            await anyio.sleep(0)
         await bench.run(["sh", "-c", "echo continued > after.txt"])
+
+
+class Writes(Agent):
+    """Submits a guess without running anything: a trial that is as small as can be."""
+
+    async def work(self, bench: Workbench) -> None:
+        """Act."""
+        guesses = "".join(f"{coin},{coin % 2}\n" for coin in range(30, 60))
+        await bench.write(bench.task.submission.file, f"coin,side\n{guesses}".encode())

@@ -83,3 +83,14 @@ def test_a_run_killed_at_random_moments_is_complete_in_the_end(tiny, busy):
 def kill(process: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(process, signal.SIGKILL)
+
+
+def test_a_trial_whose_process_is_told_to_end_is_not_taken_for_finished(tiny, busy, tmp_path):
+    """As when the job of a cluster is killed or cancelled: the run must not end as if it were complete."""
+    agent = busy(f"StopsOnce,marker={tmp_path / 'marker'},number={signal.SIGTERM.value}")
+    ended = tiny.call(*tiny.run_words(agent), in_process=False)
+    assert ended.returncode == 1, ended.stderr
+    assert "1 of 1 trials were stopped from outside; to continue, run: assay resume" in ended.stderr
+    resumed = tiny.call("resume", str(tiny.out), "--quiet")
+    assert resumed.returncode == 0, resumed.stderr
+    check_complete(tiny, 1)

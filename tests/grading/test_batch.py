@@ -79,7 +79,7 @@ def graded(assay, pocket_home: Home) -> Callable[..., dict]:
     """Grade a list of submissions and return the report."""
 
     def graded(listing: Path, out: Path, code: int = 0, in_process: bool = True) -> dict:
-        result = assay("grade-batch", listing, "--out", out, "--quiet", home=pocket_home, in_process=in_process)
+        result = assay("grade", listing, "--out", out, "--quiet", home=pocket_home, in_process=in_process)
         assert result.returncode == code, result.stderr
         assert "Traceback" not in result.stderr
         (report,) = out.glob("*_grading_report.json")
@@ -140,13 +140,13 @@ def test_an_unknown_task_is_reported_and_the_others_are_graded(graded, good, tmp
 @pytest.mark.parametrize("line", ["not json", "[]", '{"competition_id": 3, "submission_path": "x"}', '{"x": 1}'])
 def test_an_invalid_line_is_reported_before_anything_is_graded(assay, pocket_home, tmp_path, line):
     (tmp_path / "list.jsonl").write_text(f"{line}\n")
-    result = assay("grade-batch", tmp_path / "list.jsonl", "--out", tmp_path / "out", home=pocket_home)
+    result = assay("grade", tmp_path / "list.jsonl", "--out", tmp_path / "out", home=pocket_home)
     assert result.returncode == 2
     assert "line 1: not a submission" in result.stderr
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("words", [["grade-batch", "x"], ["grade-batch", "--out", "x"], ["grade", "x"]])
+@pytest.mark.parametrize("words", [["grade", "x.jsonl"], ["grade", "--out", "x"], ["grade", "x"]])
 def test_a_command_with_missing_arguments_is_rejected(assay, pocket_home, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     assert assay(*words, home=pocket_home).returncode == 2

@@ -187,7 +187,7 @@ def test_without_shapely_the_error_says_what_to_install(monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", absent)
-    with pytest.raises(AssayError, match=r"assay\[mlebench\]"):
+    with pytest.raises(AssayError, match=r"\[mlebench\]"):
         map_3d_iou([scene(CAR)], [scene(CAR)])
 
 

@@ -1,6 +1,7 @@
 """Environments are built once and completely, from exact pins, and work at the path the lab sees."""
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
@@ -50,9 +51,11 @@ async def test_core_has_what_its_pins_say_and_runs_in_the_lab(opened: Open, core
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", ["mlebench", "torch"])
-async def test_every_package_can_be_imported_in_a_sealed_lab(home: Home, name: str):
+async def test_every_package_works_in_a_sealed_lab(home: Home, name: str):
     packages = {each.package.lower(): each for each in await check_imports(home, name)}
     assert {name: each.error for name, each in packages.items() if each.error} == {}
+    assert {name: each.printed for name, each in packages.items() if each.printed} == {}
+    assert packages["xgboost-cpu"].used and not packages["tzdata"].used
     assert {"mlebench": ("bson", "gridfs", "pymongo"), "torch": ("functorch", "torch", "torchgen")}[name] == (
         packages["pymongo" if name == "mlebench" else "torch"].modules
     )
@@ -71,7 +74,8 @@ def test_packages_that_cannot_be_imported_are_named(own: Home, assay, tmp_path: 
     assert checked.returncode == 1
     assert "missing: ModuleNotFoundError: No module named 'no_such_module'" in checked.stdout
     assert "ended with status -6" in checked.stdout
-    assert f"1 of 3 packages of {requirements} can be imported in a sealed lab." in checked.stdout
+    assert "fine" in checked.stdout and "hello" in checked.stdout
+    assert f"1 of 3 packages of {requirements} work in a sealed lab; 0 were used." in checked.stdout
 
 
 def test_the_environment_does_not_contain_the_data_of_a_task(core: Path):
@@ -241,6 +245,20 @@ def test_code_that_runs_while_packages_are_built_sees_nothing_of_the_machine(
         build_environment(own, str(requirements), NoProgress())
     assert not escaped.exists(), escaped.read_text()
     assert "a key" not in str(failed.value)
+
+
+def test_packages_beside_a_local_index_are_installed(own: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As the simple repository API describes it, an index has a page per package, with links to files anywhere."""
+    page, files = tmp_path / "mirror" / "simple" / "plain" / "index.html", tmp_path / "mirror" / "files"
+    page.parent.mkdir(parents=True)
+    files.mkdir()
+    write_wheel(files / "plain-1.0-py3-none-any.whl", "plain", "def main(): pass")
+    page.write_text('<a href="../../files/plain-1.0-py3-none-any.whl">plain-1.0-py3-none-any.whl</a>')
+    (tmp_path / "plain.txt").write_text("plain==1.0\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_INDEX_URL", f"file://{tmp_path}/mirror/simple")
+    built = build_environment(own, str(tmp_path / "plain.txt"), NoProgress())
+    assert list(built.rglob("plain-1.0.dist-info"))
 
 
 def test_requirements_of_a_stranger_are_not_built_without_a_sandbox(

@@ -1,5 +1,6 @@
 """Code in a lab tries system calls that widen its attack surface; without a sandbox they are not refused."""
 
+import errno
 import platform
 
 import pytest
@@ -44,6 +45,20 @@ async def test_denied_system_calls_are_refused(opened: Open):
         inside = (await python(lab, CALL, *numbers())).stdout.text.split()
     assert "EPERM" not in outside
     assert inside == ["EPERM"] * len(ALLOWED_OUTSIDE)
+
+
+async def test_the_mounts_of_other_labs_cannot_be_listed_without_a_mount_namespace(opened: Open):
+    listed = """
+import ctypes, errno, struct
+libc, ids = ctypes.CDLL(None, use_errno=True), (ctypes.c_uint64 * 500)()
+request = ctypes.create_string_buffer(struct.pack("IIQQ", 24, 0, 2**64 - 1, 0))
+print(libc.syscall(458, request, ids, 500, 0) > 0, ctypes.get_errno())
+"""
+    async with opened("none") as lab:
+        outside = (await python(lab, listed)).stdout.text
+    assert outside.startswith("True") or str(errno.ENOSYS) in outside, "the kernel lists mounts, or is too old to"
+    async with opened("landlock") as lab:
+        assert (await python(lab, listed)).stdout.text == f"False {errno.EPERM}\n"
 
 
 @EVERY_SANDBOX

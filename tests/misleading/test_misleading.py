@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 from synthetic_outcomes import grade, outcome
 
 from assay.core.errors import UsageError
-from assay.results.estimate import summarize_agents, summarize_tasks
+from assay.grading.result import TestNoise
+from assay.records.registration import PlannedComparison, RegisteredPlan, register_plan
+from assay.results.aggregate import CompetitionResult, aggregate_reports
+from assay.results.estimate import summarize_agents
 from assay.results.frame import CONDITIONS, Frame, TrialRow
 from assay.results.inference import DifferenceVariance
 from assay.results.measures import Measure
 from assay.results.paired import compare_agents, select_trials
 from assay.results.power import Pilot, simulate_power
-from assay.results.report import describe_caveats, make_report
+from assay.results.report import make_report
 from assay.results.verdict import comparison_tables, describe_pair
 from assay.web.leaderboard import make_lines
 
@@ -194,7 +199,7 @@ def test_percentiles_count_failures():
     rows = [replace(lucky, grade=lucky.grade and lucky.grade.model_copy(update=board))]
     rows += [missing("crashy", 0, seed, status="failed", cause="agent") for seed in range(1, 24)]
     (line,) = make_lines(rows, {})
-    assert line.percentile == pytest.approx(99 / 24)
+    assert line.percentile and line.percentile.value == pytest.approx(0.99 / 24)
 
 
 def test_two_tasks_promise_no_power():
@@ -212,11 +217,12 @@ def test_a_leader_among_equals_is_corrected_for_its_choice():
         for agent in range(20) for task in range(22) for seed in range(3)
     ]  # fmt: skip
     leader = max(summarize_agents(rows), key=lambda summary: summary.success.value if summary.success else 0).agent
-    (comparison,) = compare_agents(select_trials(rows), baseline=leader, chosen_beforehand=False)
-    assert not any(pair.significant for pair in comparison.pairs)
+    (comparison,) = compare_agents(select_trials(rows), baseline=leader)
+    text = read(rows, baseline=leader)
+    assert "is better than" not in text and "Best: probability of the highest rate on tasks like these" in text
     assert all(pair.answers.like.claim.evidence.comparisons >= 190 - 19 for pair in comparison.pairs)
     first = comparison.agents[0]
-    assert first.shrunken < first.mean and first.best < 0.9
+    assert first.standing.shrunken < first.means.like.value and first.standing.best < 0.9
 
 
 def test_two_agents_are_not_refused_because_of_a_third():
@@ -227,9 +233,84 @@ def test_two_agents_are_not_refused_because_of_a_third():
     assert "Not compared: cli and v1 differ in network" in text
 
 
-def test_scores_within_the_noise_of_the_test_set_have_no_star():
+@pytest.mark.parametrize(
+    ("noise", "must", "must_not"),
+    [
+        pytest.param(TestNoise(error=0.003), "= tied", "★", id="one row of ten thousand"),
+        pytest.param(None, "= tied", "★", id="noise that is not known"),
+        pytest.param(TestNoise(error=1e-7), "★ best", "= tied", id="more test rows than that"),
+    ],
+)
+def test_scores_within_the_noise_of_the_test_set_have_no_star(noise: TestNoise | None, must: str, must_not: str):
+    """0.90010 against 0.90000, with three seeds that agree."""
     rows = [
-        trial(agent, 0, seed, score=score) for agent, score in (("a", 0.90010), ("b", 0.90000)) for seed in range(3)
+        replace(row, grade=row.grade and row.grade.model_copy(update={"noise": noise}))
+        for agent, score in (("a", 0.90010), ("b", 0.90000))
+        for row in (trial(agent, 0, seed, score=score) for seed in range(3))
     ]
-    assert describe_caveats(rows) == []
-    assert sum(summary.best for summary in summarize_tasks(rows)) <= 1
+    text = read(rows)
+    assert must in text and must_not not in text, text
+
+
+def register(
+    rows: Sequence[TrialRow], seeds: int = 3, at: str = "2026-01-01T00:00:00+00:00", **plan: object
+) -> RegisteredPlan:
+    """The plan of a comparison of these trials."""
+    files = [SimpleNamespace(parent=None, label=row.agent, agent=row.agent, task=row.task, seed=seeds) for row in rows]
+    return register_plan(PlannedComparison.model_validate(plan), files, at)  # type: ignore[arg-type]
+
+
+def with_plans(rows: Sequence[TrialRow], *plans: RegisteredPlan, seed: int = 1) -> list[TrialRow]:
+    start = datetime(2026, 1, 2, tzinfo=UTC)
+    return [replace(row, plans=plans, seed=row.seed + seed, started_at=start, ended_at=start) for row in rows]
+
+
+def test_a_pair_or_a_measure_chosen_after_the_fact_is_said_to_be():
+    rows = [row for n in range(20) for row in grid(f"agent {n:02}", 8, 3, lambda task, seed, n=n: n == 0 or seed == 0)]
+    chosen = read(rows, agents=("agent 00", "agent 01"))
+    assert "Exploratory: no plan was registered before its trials" in chosen and "as planned" not in chosen.lower()
+    (comparison,) = compare_agents(select_trials(rows), agents=("agent 00", "agent 01"))
+    assert comparison.pairs[0].answers.like.claim.evidence.comparisons == 190  # each of the pairs could be chosen
+    planned = with_plans(rows, register(rows, measure="success"))
+    assert "As planned before the first trial" in read(planned, agents=("agent 00", "agent 01"))
+    other = read(planned, measure="valid", agents=("agent 00", "agent 01"))
+    assert "Exploratory: the plan's measure is success, not valid" in other and "As planned" not in other
+
+
+@pytest.mark.parametrize(("sequential", "factor", "words"), [
+    (False, 20, "Exploratory: tasks or seeds were added after results were known. Look 2"),
+    (True, 6, "As planned before the first trial"),
+])  # fmt: skip
+def test_seeds_that_are_added_until_it_is_significant_are_looks(sequential: bool, factor: int, words: str):
+    rows = grid("a", 8, 3, lambda task, seed: True) + grid("b", 8, 3, third)
+    first = register(rows, seeds=2, sequential=sequential)
+    second = register(rows, seeds=3, at="2026-01-03T00:00:00+00:00", sequential=sequential)
+    planned = with_plans(rows, first, second)
+    assert words in read(planned)
+    (comparison,) = compare_agents(select_trials(planned))
+    claim = comparison.pairs[0].answers.like.claim
+    assert claim.evidence.looks == factor and claim.p_adjusted == pytest.approx(min(1.0, claim.p * factor))
+    (once,) = compare_agents(select_trials(with_plans(rows, register(rows))))
+    assert once.pairs[0].answers.like.registration.planned and once.pairs[0].answers.like.claim.evidence.looks == 1
+
+
+def test_a_planned_baseline_allows_for_its_own_comparisons_only():
+    rows = [row for name in "abcd" for row in grid(name, 7, 3, lambda task, seed: True)]
+    (planned,) = compare_agents(select_trials(with_plans(rows, register(rows, baseline="a"))))
+    assert {pair.second for pair in planned.pairs} == {"a"} and len(planned.pairs) == 3
+    assert max(pair.answers.like.claim.evidence.comparisons for pair in planned.pairs) == 3
+    (chosen,) = compare_agents(select_trials(rows), baseline="a")
+    assert max(pair.answers.like.claim.evidence.comparisons for pair in chosen.pairs) == 6
+
+
+def test_a_changed_plan_is_no_plan():
+    rows = grid("a", 7, 3, third) + grid("b", 7, 3, third)
+    plan = register(rows).model_copy(update={"margin": 0.2})
+    assert not plan.is_intact and "the plan was changed" in read(with_plans(rows, plan))
+
+
+def test_aggregate_drops_no_report():
+    results = {name: [CompetitionResult(competition_id=name)] * 3 for name in "abc"}
+    results["d"] = [CompetitionResult(competition_id="d", any_medal=True)]
+    with pytest.raises(UsageError, match="d has 1 of up to 3 reports; pass --seeds 1 to leave 6 of 10 reports out"):
+        aggregate_reports(results, list("abcd"))

@@ -154,7 +154,8 @@ def test_no_code_of_assay_unpickles_or_evaluates(nodes):
         "exec",
         "read_pickle",
     }
-    in_labs = [SOURCE / "agents" / "scripts", SOURCE / "grading" / "by_running" / "driver.py"]
+    scripts = ("agents/scripts", "grading/by_running/driver.py", "lab/import_probe.py")
+    in_labs = [SOURCE / path for path in scripts]
     # Passes a request from one process of Assay to another; the submission in it is bytes, or a path, and stays so.
     between_own_processes = SOURCE / "grading" / "isolated.py"
     exempt = [*in_labs, between_own_processes]

@@ -64,7 +64,7 @@ class TestCdiscountImageClassificationChallenge(Competition):
     def test_a_category_that_is_not_a_number_is_refused(self, raw: Path) -> None:
         fields = {"_id": (DOUBLE, struct.pack("<d", 1.5)), "category_id": (INT32, struct.pack("<i", 1))}
         write_file(raw / "train.bson", bare(fields))
-        with pytest.raises(SourceError, match=r"train\.bson has the _id 1\.5 and the category 1; both must be whole"):
+        with pytest.raises(SourceError, match=r"has the _id 1\.5 and the category_id 1; expected are integers"):
             prepare_raw(self.name, raw)
 
     def test_the_answers_score_1_in_fixed(self, miniatures: Miniatures) -> None:

@@ -91,7 +91,7 @@ def tags(first: str) -> str:
     ("value", "why"),
     [
         ("0.5", None),
-        ("99999999999999999999999", None),
+        ("99999999999999999999999", "must be a number, but is '99999999999999999999999' for fname 'a'."),
         ("1_1", "must be a number, but is '1_1' for fname 'a'."),
     ],
 )

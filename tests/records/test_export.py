@@ -50,6 +50,6 @@ def test_grading_reports_are_exported_by_seed(finished, tmp_path):
     assert (content["total_runs"], content["total_valid_submissions"], content["not_graded"]) == (1, 1, [])
     assert content["competition_reports"][0]["competition_id"] == "coin"
     (tmp_path / "coins").write_text("coin\n")
-    result = finished.assay("aggregate", *files, "--split", tmp_path / "coins", "--json")
+    result = finished.assay("study", "aggregate", *files, "--split", tmp_path / "coins", "--json")
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["seeds"] == 2

@@ -446,7 +446,7 @@ def report(finished, *words: str | Path) -> dict[str, Any]:
 def test_a_signed_run_is_witnessed_for_those_who_trust_the_key(finished, tmp_path):
     own, other = key(finished, tmp_path, "own"), key(finished, tmp_path, "other")
     assert finished.assay("new", "key", own).returncode == 2, "a key is never overwritten"
-    signed = finished.assay("sign", finished.run.path, "--key", own)
+    signed = finished.assay("export", "--sign", finished.run.path, "--key", own)
     assert signed.stdout.strip() == run_digest(finished.run)
     public = Path(f"{own}.pub")
     for trust in (public, public.read_text().strip()):
@@ -519,7 +519,7 @@ SIGNED: dict[str, tuple[Attack, str]] = {
 def test_what_is_changed_after_signing_is_found(finished, tmp_path, attack, words):
     finished.run.remove(finished.trials[3:])
     own = key(finished, tmp_path, "own")
-    assert finished.assay("sign", finished.run.path, "--key", own).returncode == 0
+    assert finished.assay("export", "--sign", finished.run.path, "--key", own).returncode == 0
     assert report(finished, "--trust", f"{own}.pub", "--no-regrade")["findings"][-1]["level"] != "error"
     attack(finished)
     done = finished.assay("verify", finished.run.path, "--trust", f"{own}.pub", "--quiet", "--no-regrade")
@@ -528,7 +528,7 @@ def test_what_is_changed_after_signing_is_found(finished, tmp_path, attack, word
 
 def test_the_signature_of_another_run_is_found(finished, conversations, tmp_path):
     own = key(finished, tmp_path, "own")
-    assert finished.assay("sign", conversations.run.path, "--key", own).returncode == 0
+    assert finished.assay("export", "--sign", conversations.run.path, "--key", own).returncode == 0
     shutil.copyfile(conversations.run.path / "signature.json", finished.run.path / "signature.json")
     done = finished.assay("verify", finished.run.path, "--trust", f"{own}.pub", "--quiet", "--no-regrade")
     assert done.returncode == 1 and "records were changed since" in done.stdout
@@ -538,7 +538,7 @@ def test_the_signature_of_another_run_is_found(finished, conversations, tmp_path
 def test_what_is_no_key_is_refused(finished, tmp_path, content):
     (tmp_path / "key").write_text(content)
     for words in (
-        ("sign", finished.run.path, "--key", tmp_path / "key"),
+        ("export", "--sign", finished.run.path, "--key", tmp_path / "key"),
         ("verify", finished.run.path, "--trust", tmp_path / "key"),
     ):
         done = finished.assay(*words)

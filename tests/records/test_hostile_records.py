@@ -185,6 +185,9 @@ ATTACKS: dict[str, Attack] = {
     "a run of no trials": in_run(lambda run: run.update(trials=[])),
     "a run of the year 1": in_run(lambda run: run.update(created_at="0001-01-01T00:00:00+23:59")),
     "a run of the year 9999": in_run(lambda run: run.update(created_at="9999-12-31T23:59:59-23:59")),
+    "a plan of a trillion seeds": in_run(lambda run: run["plans"][0].update(seeds=10**12)),
+    "a plan without a time zone": in_run(lambda run: run["plans"][0].update(registered_at="2026-11-18T14:45:59")),
+    "twenty thousand plans": in_run(lambda run: run.update(plans=run["plans"] * 20_000)),
     "the same trial a thousand times": in_run(lambda run: run.update(trials=run["trials"] * 1000)),
     "events of the year 1": log_with(lambda events: [event.update(time="0001-01-01T00:00:00Z") for event in events]),
     "events of the year 9999": log_with(
@@ -244,7 +247,7 @@ def test_no_command_crashes_hangs_or_leaves_the_folder(finished, tmp_path, attac
     run = str(finished.run.path)
     commands = [
         ["verify", run, "--quiet"],
-        ["sign", run],
+        ["export", "--sign", run],
         ["status", run],
         ["status", run, "--trial", "coin"],
         ["report", run],
@@ -258,9 +261,9 @@ def test_no_command_crashes_hangs_or_leaves_the_folder(finished, tmp_path, attac
         ["study", "scaling", run],
         ["ls", str(finished.run.path.parent)],
         ["logs", str(target)],
-        ["grade-trial", str(target)],
+        ["grade", str(target)],
         ["clean", run, "--failed", "--outdated", "--yes"],
-        ["aggregate", str(target / "grade.json"), "--split", "tiny"],
+        ["study", "aggregate", str(target / "grade.json"), "--split", "tiny"],
     ]
     out.mkdir()
     before = sorted(path for path in tmp_path.iterdir())

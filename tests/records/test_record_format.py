@@ -20,6 +20,6 @@ def test_every_event_and_every_call_is_on_the_page():
     page = (ROOT / "docs" / "record-format.md").read_text()
     kinds = [get_args(model.model_fields["kind"].annotation)[0] for model in get_args(get_args(Event)[0])]
     calls = [get_args(model.model_fields["type"].annotation)[0] for model in get_args(get_args(AnyRequest)[0])]
-    assert len(kinds) == len(set(kinds)) == 12 and len(calls) == len(set(calls)) == 13
+    assert len(kinds) == len(set(kinds)) == 15 and len(calls) == len(set(calls)) == 14
     assert all(f"### `{kind}`\n" in page for kind in kinds)
     assert all(f"### `{call}`: request\n" in page and f"### `{call}`: result\n" in page for call in calls)

@@ -390,3 +390,13 @@ def test_a_score_agrees_to_a_unit_of_its_last_digit(finished, recorded, is_findi
     trial = finished.trials[0]
     change(trial.path / "grade.json", lambda grade: grade.update(score=recorded))
     assert named(found_again(finished), trial, "grade", "the score is 0.66667") is is_finding
+
+
+def test_a_forged_score_of_the_first_lab_is_found_by_grading_its_file_again(tiny):
+    done = tiny.call(*tiny.run_words("SubmitsCode"), "--submit", "code")
+    assert done.returncode == 0, done.stderr
+    trial = next(iter(tiny.folder.trials()))
+    forge(trial.events, lambda events: events[-1]["grade"]["rerun"].update(first_score=0.9))
+    change(trial.path / "grade.json", lambda grade: grade["rerun"].update(first_score=0.9))
+    done = tiny.call("verify", str(tiny.out))
+    assert done.returncode == 1 and "does not follow from the record" in done.stdout

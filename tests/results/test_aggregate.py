@@ -66,7 +66,7 @@ def test_reports_of_two_agents_are_aggregated_separately(tmp_path, assay):
     with pytest.raises(UsageError, match="different agents: one, two"):
         read_reports(paths)
     (tmp_path / "split").write_text("a\n")
-    result = assay("aggregate", *paths, "--split", tmp_path / "split")
+    result = assay("study", "aggregate", *paths, "--split", tmp_path / "split")
     lines = result.stdout.splitlines()
     assert "one" in lines and "two" in lines and lines.count("1 competition × 1 seed") == 2
 
@@ -80,7 +80,7 @@ def test_results_on_data_that_is_not_real_have_no_medals(tmp_path, assay):
     }
     assert (result.pass_at, result.pass_all, result.variants) == ({}, {}, ("synthetic-0",))
     (tmp_path / "split").write_text("a\n")
-    printed = assay("aggregate", path, "--split", tmp_path / "split").stdout
+    printed = assay("study", "aggregate", path, "--split", tmp_path / "split").stdout
     assert "No medals: these are results on synthetic-0 data" in printed and "gold medal" not in printed
 
 
@@ -95,7 +95,7 @@ def test_the_interval_stays_within_bounds_where_all_or_none_win(tmp_path):
 def test_seeds_that_agree_are_not_certainty(assay, tmp_path):
     agreed = [write_report(tmp_path / f"{seed}_r.json", {"a": True, "b": False}) for seed in range(3)]
     (tmp_path / "split.txt").write_text("a\nb\n")
-    printed = assay("aggregate", *agreed, "--split", tmp_path / "split.txt").stdout
+    printed = assay("study", "aggregate", *agreed, "--split", tmp_path / "split.txt").stdout
     assert "50.00 ± 50.00" in printed
     assert "Warning: an error of 0.00 over seeds says that the seeds agree, not that the rate is certain." in printed
 
@@ -107,7 +107,7 @@ def test_a_published_row_is_reproduced_with_three_kinds_of_error(assay, tmp_path
         write_report(tmp_path / f"{seed}_r.json", {name: won[seed] != "none" for name, won in medals.items()})
         for seed in range(3)
     ]
-    printed = assay("aggregate", *paths, "--split", "all", "--error", "seeds").stdout
+    printed = assay("study", "aggregate", *paths, "--split", "all", "--error", "seeds").stdout
     assert "43.56 ± 0.89" in printed
     assert "pass@k and pass^k beyond k = 1 (half of the seeds) are noisy." in printed
     reports = read_reports(paths)
@@ -125,9 +125,11 @@ def test_seeds_are_the_reports_in_the_order_of_their_files(tmp_path):
     assert aggregate_reports(read_reports([late, early]), ["a"]).rates["any_medal_percentage"].per_seed == (100, 0)
 
 
-def test_the_smallest_number_of_reports_is_the_number_of_seeds(tmp_path, reports):
-    extra = write_report(tmp_path / "extra.json", {"a": True})
-    result = aggregate_reports(read_reports([*reports, extra]), ["a", "b", "c"])
+def test_no_report_is_left_out_unless_asked_for(tmp_path, reports):
+    extra = read_reports([*reports, write_report(tmp_path / "extra.json", {"a": True})])
+    with pytest.raises(UsageError, match="b has 3 of up to 4 reports; pass --seeds 3 to leave 1 of 10 reports out"):
+        aggregate_reports(extra, ["a", "b", "c"])
+    result = aggregate_reports(extra, ["a", "b", "c"], seeds=3)
     assert (result.seeds, result.padded) == (3, 0)
 
 
@@ -173,17 +175,19 @@ def test_pass_at_k_is_the_share_of_draws_with_a_success_and_pass_all_k_of_draws_
 def test_pass_at_k_is_averaged_over_competitions(reports):
     # Of three attempts a won 2, b 2 and c 0: pass@1 is 4/9; pass@2 is 1 for a and b, 0 for c.
     result = aggregate_reports(read_reports(reports), ["a", "b", "c"])
-    assert result.pass_at == pytest.approx({1: 400 / 9, 2: 200 / 3, 3: 200 / 3})
-    assert result.pass_all == pytest.approx({1: 400 / 9, 2: 200 / 9, 3: 0})
+    assert {k: claim.value for k, claim in result.pass_at.items()} == pytest.approx({1: 4 / 9, 2: 2 / 3, 3: 2 / 3})
+    assert {k: 100 * claim.value for k, claim in result.pass_all.items()} == pytest.approx(
+        {1: 400 / 9, 2: 200 / 9, 3: 0}
+    )
 
 
 def test_the_command_prints_a_table_and_json(assay, tmp_path, reports):
     (tmp_path / "split.txt").write_text("a\nb\nc\n")
-    words = ["aggregate", *reports, "--split", tmp_path / "split.txt"]
+    words = ["study", "aggregate", *reports, "--split", tmp_path / "split.txt"]
     assert "44.44 ± 22.22" in assay(*words).stdout
     assert "44.44 ± 11.11" in assay(*words, "--error", "seeds").stdout
     assert "44.44 ± 16.56" in assay(*words, "--error", "attempts").stdout
     content = json.loads(assay(*words, "--json").stdout)
     assert content["rates"]["any_medal_percentage"]["mean"] == pytest.approx(400 / 9)
     assert "random weights of tasks" in content["interval"]
-    assert assay("aggregate", *reports, "--split", "nonsense").returncode == 2
+    assert assay("study", "aggregate", *reports, "--split", "nonsense").returncode == 2

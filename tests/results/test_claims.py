@@ -2,12 +2,25 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from scipy import stats
 
 from assay.core.values import Interval
 from assay.results import inference
-from assay.results.claims import Claim, Estimand, Evidence, Outcomes, Population, claim_means, compare_outcomes
+from assay.results.claims import (
+    Claim,
+    Estimand,
+    Evidence,
+    Outcomes,
+    Population,
+    claim_above,
+    claim_difference,
+    claim_means,
+    claim_middle,
+    compare_outcomes,
+)
+from assay.results.registration import Registration
 
 
 def outcomes(agent: str, *tasks: list[float], pending: int = 0) -> Outcomes:
@@ -89,3 +102,54 @@ def test_a_symmetric_difference_has_the_p_value_of_the_sign_flip_test_or_a_large
     )
     inferred = inference.infer_paired({str(task): value for task, value in enumerate(differences)})
     assert reference.pvalue <= inferred.p <= 2 * reference.pvalue
+
+
+def draw_outcomes(random: np.random.Generator, agent: str, tasks: int) -> Outcomes:
+    """An agent with values of a random kind: successes, scores, all alike, or a mixture; some trials are missing."""
+    kind, seeds = random.integers(0, 5), random.integers(1, 5, tasks)
+    draws = (
+        lambda n: (random.random(n) < random.choice([0.0, 0.05, 0.5, 1.0])).astype(float),
+        lambda n: random.random(n),
+        lambda n: np.full(n, random.choice([0.0, 0.5, 1.0])),
+        lambda n: random.beta(0.1, 0.1, n).round(2),
+        lambda n: 0.5 + 1e-7 * random.random(n),
+    )
+    pending = int(random.integers(0, 2))
+    return outcomes(agent, *(draws[kind](n).tolist() for n in seeds), pending=pending)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_every_claim_on_random_trials_holds_together(seed: int) -> None:
+    """Estimates lie within intervals that have a width, and intervals agree with tests; `Claim` refuses anything else.
+
+    What is drawn has few and many tasks, degenerate and tiny differences, families, missing trials, several comparisons
+    and looks.
+    """
+    random = np.random.default_rng(seed)
+    tasks = int(random.choice([1, 2, 5, 6, 7, 13, 26, 80]))
+    first, second = draw_outcomes(random, "a", tasks), draw_outcomes(random, "b", tasks)
+    if seed % 5 == 0:
+        second = replace(first, agent="b")
+    families = {f"s/{task}": str(task // 2) for task in range(tasks)} if seed % 3 == 0 else None
+    for each in (first, second):
+        means = claim_means(each, families=families)
+        assert means.these.worst <= means.these.value <= means.these.best
+        claim_middle(each, families), claim_above(each, 0.5, families)
+    registration = Registration(("another measure",), "digest", look=int(random.integers(1, 4)))
+    answers = compare_outcomes(
+        first, second, families=families, allowance=(int(random.integers(1, 20)),) * 2, registration=registration
+    )
+    for verdict in (answers.these, answers.like):
+        claim = verdict.claim
+        assert (verdict.outcome in ("better", "worse")) <= (claim.low > 0 or claim.high < 0)
+        assert (claim.p_adjusted <= 0.05) == (claim.low > 0 or claim.high < 0)
+        assert claim.reversed().reversed() == claim
+    if not first.missing and not second.missing:
+        value = claim_difference(("a", "b"), "success", first.values, second.values).value
+        assert value == pytest.approx(answers.like.claim.value)
+
+
+def test_agents_that_never_differ_are_not_certain_to_be_equal() -> None:
+    alike = outcomes("a", *[[1.0, 0.0, 1.0]] * 75)
+    answers = compare_outcomes(alike, replace(alike, agent="b"))
+    assert answers.like.claim.high == pytest.approx(1 - 0.025 ** (1 / 75)), "a share of tasks that none of 75 shows"

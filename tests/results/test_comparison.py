@@ -41,7 +41,7 @@ WEAK = trials("weak", {DIGITS: [False, False], HOUSE: [True, False], SPACESHIP: 
 def test_two_agents_are_compared_by_task():
     (comparison,) = compare_agents([*WEAK, *STRONG])
     assert [summary.agent for summary in comparison.agents] == ["strong", "weak"]
-    assert comparison.agents[0].mean == pytest.approx(3.5 / 4)
+    assert comparison.agents[0].means.like.value == pytest.approx(3.5 / 4)
     (pair,) = comparison.pairs
     # Differences by task: 1, 0, 1/2, 1. Permuted, digits, speed and house are 1, 0 or −1 in 1, 4 and 1 of 6 cases, and
     # spaceship ± 1/2: the sum reaches 5/2 in (5 + 1 + 2 · 4) of 432. Four tasks are too few for a test over tasks.
@@ -49,18 +49,18 @@ def test_two_agents_are_compared_by_task():
     assert pair.answers.these.claim.p == pytest.approx(2 * 14 / 432)
     assert pair.answers.like.outcome == "not known" and not pair.significant
     assert [task.task for task in pair.tasks[-2:]] == [SPACESHIP, HOUSE]
-    assert pair.probability_of_improvement == pytest.approx((1 + 0.5 + 0.75 + 1) / 4)
+    assert pair.improves.value == pytest.approx((1 + 0.5 + 0.75 + 1) / 4)
 
 
 def test_several_pairs_are_adjusted_and_a_baseline_limits_them():
     third = [replace(row, agent="third") for row in WEAK]
     (comparison,) = compare_agents([*WEAK, *STRONG, *third])
     assert len(comparison.pairs) == 3
-    assert all(pair.p_adjusted >= pair.p for pair in comparison.pairs)
+    assert all(pair.claim.p_adjusted >= pair.claim.p for pair in comparison.pairs)
     (comparison,) = compare_agents([*WEAK, *STRONG, *third], baseline="weak")
     assert {(pair.first, pair.second) for pair in comparison.pairs} == {("strong", "weak"), ("third", "weak")}
     (comparison,) = compare_agents([*WEAK, *STRONG, *third], agents=["weak", "third"])
-    assert comparison.pairs[0].p == 1
+    assert comparison.pairs[0].claim.p == 1
 
 
 def test_tasks_that_one_agent_lacks_are_left_out():
@@ -105,7 +105,10 @@ def test_the_command_compares_the_agents_of_a_run(assay, scripted_run: RunFolder
 def test_wins_need_no_baseline_and_a_failure_loses():
     failed = [replace(row, status="failed", cause="agent", grade=None) for row in WEAK]
     (comparison,) = compare_agents([*STRONG, *failed], measure="wins")
-    assert [(summary.agent, summary.mean) for summary in comparison.agents] == [("strong", 1.0), ("weak", 0.0)]
+    assert [(summary.agent, summary.means.like.value) for summary in comparison.agents] == [
+        ("strong", 1.0),
+        ("weak", 0.0),
+    ]
     house = [outcome(HOUSE, summary.agent, 1, score, conditions=SAME) for summary, score in
              ((STRONG[0], 0.1), (WEAK[0], 0.2))]  # fmt: skip
     (comparison,) = compare_agents(house, measure="wins")  # there a lower score is better
@@ -120,10 +123,10 @@ def test_scores_are_normalized_between_the_sample_submission_and_gold():
 
     # Lower is better: 0.7 is halfway from the sample's 1.2 to gold at 0.2; beyond either end it is that end.
     (comparison,) = compare_agents([scored("half", 0.7), scored("best", 0.1), scored("bad", 9.0)], measure="normalized")
-    assert {summary.agent: summary.mean for summary in comparison.agents} == pytest.approx(
+    assert {summary.agent: summary.means.like.value for summary in comparison.agents} == pytest.approx(
         {"best": 1.0, "half": 0.5, "bad": 0.0}
     )
-    assert comparison.agents[1].profile == {0.0: 1, 0.1: 1, 0.25: 1, 0.5: 0, 0.75: 0, 0.9: 0}
+    assert [claim.value for claim in comparison.agents[1].profile.values()] == [1, 1, 1, 0, 0, 0]
 
 
 def test_the_sample_submission_of_every_competition_has_a_known_score_without_a_medal():

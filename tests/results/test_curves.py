@@ -3,7 +3,9 @@
 import pytest
 from scipy import stats
 
+from assay.core.values import Estimate
 from assay.results.curves import make_curves
+from assay.results.estimate import interval_half_width
 from assay.results.progress import ProgressRow
 
 
@@ -16,9 +18,15 @@ def row(task, at, score=None, success=None, *, best=None, **fields):
     return ProgressRow(**(defaults | judged | position | flags | fields))
 
 
-def at(curve, level, name):
-    """Return a value of a curve at a level."""
+def state(curve, level, name):
+    """Return the claim of a curve at a level, or the mean score."""
     return getattr([point for point in curve.points if point.level <= level + 1e-9][-1], name)
+
+
+def at(curve, level, name):
+    """Return the value of a curve at a level."""
+    known = state(curve, level, name)
+    return known if known is None else known.mean if isinstance(known, Estimate) else known.value
 
 
 def test_the_mean_is_over_tasks_and_not_over_trials():
@@ -33,8 +41,8 @@ def test_the_mean_is_over_tasks_and_not_over_trials():
     assert at(curve, 7, "picked") == pytest.approx(0.25)  # one of two trials of a, none of b: (1/2 + 0) / 2
     assert at(curve, 10, "picked") == pytest.approx(0.5)  # (1 + 0) / 2
     # With weights of two tasks and two thirds of a further one, the limits are quantiles of Beta(1, 5/3).
-    assert at(curve, 10, "interval").low == pytest.approx(stats.beta(1, 5 / 3).ppf(0.025), abs=0.01)
-    assert at(curve, 10, "interval").high == pytest.approx(1 - stats.beta(1, 5 / 3).ppf(0.025), abs=0.01)
+    assert state(curve, 10, "picked").low == pytest.approx(stats.beta(1, 5 / 3).ppf(0.025), abs=0.01)
+    assert state(curve, 10, "picked").high == pytest.approx(1 - stats.beta(1, 5 / 3).ppf(0.025), abs=0.01)
 
 
 def test_the_pick_can_become_worse_and_the_best_so_far_cannot():
@@ -61,7 +69,7 @@ def test_a_single_task_has_a_band_over_seeds():
     trials = [[row("a", 1, 0.4)], [row("a", 1, 0.6)]]
     (curve,) = make_curves(trials, "score", "steps")
     # Student's interval with one degree of freedom: 0.5 ± 12.706 · 0.1.
-    assert (at(curve, 1, "interval").low, at(curve, 1, "interval").high) == pytest.approx((-0.7706, 1.7706), abs=1e-4)
+    assert interval_half_width(state(curve, 1, "picked")) == pytest.approx(1.2706, abs=1e-4)
     with pytest.raises(ValueError, match="different tasks"):
         make_curves([*trials, [row("b", 1, 0.4)]], "score", "steps")
 
@@ -73,4 +81,4 @@ def test_a_score_too_large_to_draw_is_missing():
 
 def test_an_unknown_cost_has_no_position_on_the_axis():
     (curve,) = make_curves([[row("a", 1, 0.5, True)]], "success", "cost")
-    assert {point.picked for point in curve.points} == {0.0}
+    assert {point.picked.value for point in curve.points} == {0.0}

@@ -42,15 +42,15 @@ def test_tasks_that_become_harder_for_all_agents_are_no_effect_of_the_cutoff():
     rows, day, dates = trend_trials(0.0)
     trends = {trend.agent: trend for trend in study_trends(rows, day, "percentile", dates)}
     alone = study_trends([row for row in rows if row.agent == "recalls"], day, "percentile", dates)
-    assert alone[0].interval.high < 0, "without other agents, the rising difficulty looks like an effect"
+    assert alone[0].slope.high < 0, "without other agents, the rising difficulty looks like an effect"
     recalls = trends["recalls"]
-    assert recalls.interval.low < 0 < recalls.interval.high and recalls.others == 1
-    assert recalls.contrast_interval.low < 0 < recalls.contrast_interval.high
+    assert recalls.slope.low < 0 < recalls.slope.high and recalls.others == 1
+    assert recalls.contrast.low < 0 < recalls.contrast.high
 
 
 def test_an_agent_that_loses_more_after_the_date_than_others_shows():
     rows, day, dates = trend_trials(0.3)
     trends = {trend.agent: trend for trend in study_trends(rows, day, "percentile", dates)}
     recalls = trends["recalls"]
-    assert recalls.contrast_interval.low < 0.3 < recalls.contrast_interval.high and recalls.contrast_interval.low > 0.2
-    assert recalls.p <= recalls.p_adjusted
+    assert recalls.contrast.low < 0.3 < recalls.contrast.high and recalls.contrast.low > 0.2
+    assert recalls.slope.p <= recalls.slope.p_adjusted

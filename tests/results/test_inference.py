@@ -9,6 +9,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from assay.results import inference
+from assay.results.claims import claim_attempts
 
 HAND = {"a": [1, 1, 0], "b": [0, 0, 0], "c": [1, 1, 1], "d": [0, 1, 0]}
 
@@ -59,10 +60,10 @@ def test_holm_is_that_of_statsmodels():
 
 def test_the_probability_of_improvement_by_hand():
     first, second = {"a": [1.0, 0.0], "b": [2.0]}, {"a": [0.0, 0.0], "b": [3.0]}
-    assert inference.probability_of_improvement(first, second) == pytest.approx((0.75 + 0) / 2)
+    assert inference.improvement_by_task(first, second) == {"a": [0.75], "b": [0.0]}
     sample, other = draw(7), draw(8)
     u = [stats.mannwhitneyu(sample[task], other[task]).statistic / 9 for task in sample]
-    assert inference.probability_of_improvement(sample, other) == pytest.approx(np.mean(u))
+    assert [value for (value,) in inference.improvement_by_task(sample, other).values()] == pytest.approx(u)
 
 
 def test_pass_at_k_and_pass_all_k_are_probabilities_of_draws():
@@ -108,9 +109,11 @@ def test_the_variance_components_predict_the_spread_of_new_differences():
 
 def test_passing_once_and_always_over_tasks():
     """Worked by hand: 2 of 4 and 4 of 4; pass@2 of the first is 1 − C(2,2)/C(4,2) = 5/6, pass^2 is C(2,2)/C(4,2)."""
-    at, every = inference.pass_curves({"a": [1.0, 0.0, 1.0, 0.0], "b": [1.0] * 4})
+    curves = claim_attempts("x", {"a": [1.0, 0.0, 1.0, 0.0], "b": [1.0] * 4})
+    at, every = ({k: claim.value for k, claim in curve.items()} for curve in curves)
     assert at == pytest.approx({1: 0.75, 2: (5 / 6 + 1) / 2, 3: 1.0, 4: 1.0})
     assert every == pytest.approx({1: 0.75, 2: (1 / 6 + 1) / 2, 3: 0.5, 4: 0.5})
+    assert curves[0][2].estimand.measure == "pass@2" and curves[0][2].population == "tasks like these"
 
 
 def test_holm_allows_for_fewer_comparisons_after_each_rejection():

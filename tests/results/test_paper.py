@@ -121,10 +121,11 @@ def test_an_unknown_price_is_not_zero():
 
 def test_failures_are_listed_by_cause():
     trials = [valid(1.1), crashed(), crashed(), EvaluatedTrial(failed("pocket/digits", "research", 3, "user"), WENT)]
-    assert only(trials).efforts["research"].failures == {"crash": 2, "stopped by the user": 1}
+    failures = only(trials).efforts["research"].failures
+    assert {cause: claim.count for cause, claim in failures.items()} == {"crash": 2, "stopped by the user": 1}
     lines = [" ".join(line.split()) for line in printed(trials).splitlines()]
     for line in ("submitted 50%", "problem: crash 50%", "failed 75%", "crash 50%", "stopped by the user 25%"):
-        assert line in lines
+        assert any(printed_line.startswith(f"{line} (") for printed_line in lines), line
 
 
 def test_tables_fit_eighty_columns_and_foreign_text_is_not_interpreted():

@@ -68,11 +68,11 @@ def test_a_run_with_one_seed_does_not_tell_tasks_and_seeds_apart():
 
 
 def test_the_command_says_what_a_design_finds(assay):
-    ran = assay("power", "mlebench:low", "--difference", "30", "--json")
+    ran = assay("study", "power", "mlebench:low", "--difference", "30", "--json")
     assert ran.returncode == 0, ran.stderr
     report = json.loads(ran.stdout)
     # By the normal approximation, three seeds of the published row take (2.80 · 64.8 / 30)² = 37 tasks.
     assert 35 <= {design["seeds"]: design["tasks"] for design in report["designs"]}[3] <= 50
     assert (report["plan"]["tasks"], report["plan"]["seeds"]) == (22, 3)
     assert 0.38 <= report["plan"]["detectable"] <= 0.46
-    assert "22 tasks × 3 seeds: finds" in assay("power", "mlebench:low").stdout
+    assert "22 tasks × 3 seeds: finds" in assay("study", "power", "mlebench:low").stdout

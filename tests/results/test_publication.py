@@ -29,6 +29,14 @@ def test_latex_has_booktabs_rules_and_the_same_numbers():
     assert "automl & 3 of 9 & 33\\% (1--89\\%) & 3 of 9 & 33.3 $\\pm$ 33.3\\% & 9 of 9 & 3 of 4 \\\\" in text
 
 
+def test_columns_are_chosen_and_the_best_is_bold():
+    text = to_latex(Frame(run()), columns=["agent", "valid"])
+    assert "automl & 9 of 9 \\\\" in text and "Agent & Valid \\\\" in text
+    assert text.count("\\textbf{") == 3 and to_markdown(Frame(run()), "x").count("**") == 6
+    with pytest.raises(ValueError, match="there is no column 'score'; available: Agent, Success"):
+        to_latex(Frame(run()), columns=["score"])
+
+
 def test_text_of_an_agent_is_neither_markup_nor_a_command():
     trials = changed(run(), lambda o: o.agent == "automl", agent=HOSTILE)
     latex = to_latex(Frame([*trials, failed("pocket/digits", HOSTILE, 9)]))
@@ -36,7 +44,7 @@ def test_text_of_an_agent_is_neither_markup_nor_a_command():
     assert commands <= {
         "\\begin", "\\bottomrule", "\\caption", "\\centering", "\\downarrow", "\\end", "\\midrule", "\\pm",
         "\\textasciicircum", "\\textasciitilde", "\\textbackslash", "\\textgreater", "\\textless", "\\toprule",
-        "\\uparrow", "\\usepackage",
+        "\\uparrow", "\\usepackage", "\\par", "\\smallskip", "\\footnotesize", "\\textbf",
     }  # fmt: skip
     markdown = to_markdown(Frame(trials), HOSTILE)
     rows = [line for line in markdown.splitlines() if line.startswith("|")]
@@ -50,7 +58,9 @@ def test_errors_of_zero_are_not_mistaken_for_certainty():
         for task in TASKS
         for seed in range(3)
     ]
-    assert summarize_agents(agreeing)[0].errors == pytest.approx({"tasks": 0.25, "seeds": 0.0, "attempts": 0.125})
+    assert summarize_agents(agreeing)[0].success.errors == pytest.approx(
+        {"tasks": 0.25, "seeds": 0.0, "attempts": 0.125}
+    )
     assert "says that all seeds agree, not that the rate is certain; see the interval: steady" in to_latex(
         Frame(agreeing), "seeds"
     )

@@ -32,7 +32,7 @@ def test_deterministic_agents_that_differ_by_a_row_of_ten_thousand_are_tied():
     marks, frame = mark(first, second)
     assert marks == [(False, True), (False, True)]
     without = (g.model_copy(update={"noise": None}) for g in (first, second))
-    assert mark(*without)[0] == [(True, False), (False, False)]  # a grade that does not know its noise
+    assert mark(*without)[0] == [(False, True), (False, True)]  # a grade that does not know its noise
     binomial = np.sqrt(0.9 * 0.1 / ROWS)
     assert frame[0].score_error == pytest.approx(binomial, rel=0.3)
 

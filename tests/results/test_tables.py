@@ -21,9 +21,9 @@ from assay.results.report import (
 )
 
 
-def printed(rows, width=80):
+def printed(rows, width=80, *, explain=False):
     """Return what a terminal without colors shows."""
-    return "\n".join(table.to_text(width) for table in make_report(Frame(rows)))
+    return "\n".join(table.to_text(width) for table in make_report(Frame(rows), explain=explain))
 
 
 def to_csv(summaries):
@@ -49,7 +49,8 @@ def test_the_table_shows_all_figures_and_fits_eighty_columns():
             assert format_medals_or_rank(cell) in text
             assert format_change(cell.improvement.mean) in text  # type: ignore[union-attr]
     assert "pocket v1" in text and "3 of 3" in text and "/ 14" in text
-    words = " ".join(text.split())
+    assert "Rate: mean over tasks" not in text and "More: assay report --explain." in " ".join(text.split())
+    words = " ".join(printed(run(), explain=True).split())
     assert "Rate: mean over tasks; 95% interval on tasks like these" in words
 
 
@@ -75,7 +76,8 @@ def test_the_legend_says_what_success_means_in_each_edition():
     noise = "a medal, or more than 10% over the starter and beyond noise"
     published_rule = "more than 10% over the starter, by the published rule"
     for rule, trial in ((noise, fixed), (published_rule, published)):
-        assert f"Success: {rule}; failures count." in " ".join(printed([trial]).split())
+        assert f"± standard error. Success: {rule}. More:" in " ".join(printed([trial]).split())
+        assert f"Success: {rule}; failures count." in " ".join(printed([trial], explain=True).split())
     assert describe_success([fixed, published]) == f"{noise} (pocket published: by the published rule)"
 
 
@@ -119,7 +121,7 @@ def test_unsealed_and_unfinished_results_are_marked():
     assert "not finished" in text and "Not final: 6 trials of 24" in " ".join(text.split())
     assert line_of(text.split("house-price")[1], "automl").endswith("3 pending")
     one_ended = [outcome(seed=1), *(outcome(seed=seed, status="running", grade=None) for seed in (2, 3))]
-    assert line_of(printed(one_ended), "starter").endswith("1 of 1, 2 pending")
+    assert line_of(printed(one_ended).split("digits")[1], "starter").endswith("1 of 1, 2 pending")
     assert "unsealed" not in printed(run()).lower()
 
 

@@ -1,6 +1,7 @@
 """Components of variance, against statsmodels, a published row and numbers worked by hand."""
 
 import warnings
+from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
@@ -10,6 +11,8 @@ import statsmodels.formula.api as smf
 from synthetic_outcomes import grade, outcome
 
 from assay.grading.result import TestNoise
+from assay.results.frame import Frame
+from assay.results.report import make_report
 from assay.results.variance import decompose_samples, decompose_variance, describe_variance, variance_table
 from assay.suites.mlebench.studies.published import load_known_medals
 
@@ -91,3 +94,27 @@ def test_noise_of_test_rows_is_taken_out_of_what_it_adds_to():
     assert parts.components["test rows"] == pytest.approx(fmean((0.0009167 * slope) ** 2 for slope in slopes), rel=1e-3)
     table = variance_table(parts)
     assert sum(row[2] for row in table.rows) == pytest.approx(1)
+
+
+def test_noise_of_test_rows_takes_no_more_than_agents_on_tasks_vary():
+    """Ten times the noise of the test above would be 1.4e-4, but only 7.8e-5 is variance of agents on tasks."""
+    rows = [
+        outcome(task, agent, seed, grade=grade(task, score + 0.01 * seed, noise=TestNoise(error=0.009167)))
+        for agent, scores in (("a", (0.9, 0.1)), ("b", (0.5, 0.2)))
+        for task, score in zip(("pocket/digits", "pocket/house-price"), scores, strict=True)
+        for seed in range(2)
+    ]
+    parts = decompose_variance(rows, "improvement").components
+    assert parts["agents on tasks"] == 0 and parts["test rows"] == pytest.approx(7.84e-5, rel=1e-2)
+
+
+def test_a_report_says_that_families_vary_where_they_do():
+    """Three siblings of each of four families agree, and families do not: no variance is left for tasks."""
+    rows = [
+        replace(outcome(seed=seed, grade=grade("pocket/digits", 0.9, success=family < 2)), agent=agent,
+                task=f"pocket/{family}-{sibling}", trial=f"{family}-{sibling}-{agent}-{seed}", family=str(family))
+        for agent in "ab" for family in range(4) for sibling in range(3) for seed in range(2)
+    ]  # fmt: skip
+    notes = [note for table in make_report(Frame(rows), explain=True) for note in table.notes]
+    (sentence,) = [note for note in notes if note.startswith("Variance")]
+    assert "100% of the variance of success is families" in sentence

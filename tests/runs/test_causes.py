@@ -13,7 +13,10 @@ from assay.results.estimate import summarize_agents
 from assay.results.frame import read_frame
 from assay.runs.driver import execute_run
 from assay.runs.executors.local import LocalExecutor
+from assay.runs.plan import Plan
 from assay.runs.retry import Allowance, Retries, Spending
+from assay.tasks import Registry
+from tiny_run import TESTS
 
 FAULTY = Path(__file__).with_name("faulty.py")
 NO_WAIT = ("-c", "retry_wait=0s")
@@ -117,7 +120,9 @@ def test_a_trial_that_needs_more_gpus_than_the_machine_has_is_refused_before_it_
     words = [*tiny.run_words("starter"), "--gpus", "2"]
     result = tiny.call(*words)
     assert result.returncode == 1 and "needs 2 GPUs, but this machine has" in result.stderr
-    (trial,) = tiny.folder.trials()
-    assert trial.file.resources.gpus == 2 and trial.state.status == "waiting"
+    assert not (tiny.out / "run.json").exists()  # a refused run leaves nothing behind
+    task = Registry([TESTS / "tiny"]).task("tiny/coin")
+    plan = Plan((task,), (("starter", {}),), resources={"gpus": 2}, tasks_folder=TESTS / "tiny")
+    RunFolder(tiny.out).add(plan.trials(tiny.home))
     with pytest.raises(AssayError, match="needs 2 GPUs, but this machine has 1"):
         execute_run(RunFolder(tiny.out), LocalExecutor(home, gpus=[0]), progress=NoProgress())

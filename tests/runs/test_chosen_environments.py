@@ -52,7 +52,7 @@ def test_competitions_have_a_large_environment_on_real_data_and_a_small_one_on_m
     (trial,) = Plan(tasks=(task,), agents=(("starter", {}),)).trials(home)
     assert trial.environment == environment_folder(home, "mlebench").name
     assert (trial.budget.time, trial.budget.steps) == (600, 50)
-    assert "environment full-cpu (mlebench on miniatures)" in " ".join(assay("show", task.id).stdout.split())
+    assert "environment full-cpu (mlebench on miniatures)" in " ".join(assay("tasks", task.id).stdout.split())
     assert "Lab environment: mlebench\n" in assay("plan", task.id, "--agent", "starter").stdout
 
 

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import resource
 import signal
 import sys
 import threading
@@ -73,6 +74,41 @@ def test_a_dead_holder_on_this_machine_is_replaced_at_once(tmp_path: Path):
     assert is_held(tmp_path) is False
     with acquire_lease(tmp_path) as lease:
         assert lease is not None and (lease.epoch, lease.contested) == (2, False)
+
+
+def fail_to_hold_lease(path: Path) -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))  # each file is cut after 64 bytes, as on a full disk
+    try:
+        with acquire_lease(path):
+            pass
+    except OSError:
+        sys.exit(STOPPED_BY_LEASE)
+
+
+def test_no_temporary_lease_is_left_when_the_disk_is_full(tmp_path: Path):
+    holder = spawn(fail_to_hold_lease, tmp_path)
+    holder.join()
+    assert holder.exitcode == STOPPED_BY_LEASE
+    assert [path.name for path in tmp_path.iterdir()] == ["lease"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f".{name}.{'0a' * 12}" for name in ("lease", "state.json", "grade.json", "events.jsonl")),
+        "submission/.copy",
+        "snapshots/objects/.0a",
+        f"snapshots/manifests/.0a.json.{'0a' * 12}",
+    ],
+)
+def test_the_next_holder_removes_what_a_dead_one_was_writing(tmp_path: Path, name: str):
+    left, kept = tmp_path / name, tmp_path / "snapshots/objects/0a"
+    for path in (left, kept):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    with acquire_lease(tmp_path) as lease:
+        assert lease is not None and not lease.contested
+        assert kept.exists() and not left.exists()
 
 
 def test_a_dead_holder_on_another_machine_is_replaced_only_after_its_lease_expires(tmp_path: Path):

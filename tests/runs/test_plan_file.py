@@ -219,10 +219,12 @@ def test_the_maximum_time_is_that_of_trials_that_wait_for_free_cores():
 
 
 def test_a_plan_lists_tasks_that_are_not_prepared(tiny):
-    result = tiny.call("plan", "tiny", "pocket/digits", "--agent", "starter")
+    leaf = "mlebench/leaf-classification"
+    result = tiny.call("plan", "tiny", "pocket/digits", leaf, "--agent", "starter")
     assert result.returncode == 0, result.stderr
-    assert "Not ready: pocket/digits" in result.stdout and "assay prepare pocket/digits" in result.stdout
-    assert "1 trial, 0 done, without 1 task not ready." in result.stdout
+    assert f"Not ready: {leaf}" in result.stdout and f"assay prepare {leaf}" in result.stdout
+    assert "Not ready: pocket/digits: the run prepares it first, which takes seconds" in result.stdout
+    assert "1 trial, 0 done, without 2 tasks not ready." in result.stdout
 
 
 @pytest.mark.parametrize(

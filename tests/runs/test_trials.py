@@ -125,8 +125,29 @@ def test_a_fork_continues_from_a_step_of_another_trial_and_leaves_that_unchanged
 def test_every_step_of_a_trial_can_be_graded(tiny):
     assert tiny.call(*tiny.run_words("starter")).returncode == 0
     trial = only_trial(tiny)
-    result = tiny.call("grade-trial", str(trial.path), "--json")
+    result = tiny.call("grade", str(trial.path), "--json")
     assert result.returncode == 0, result.stderr
     (step,) = json.loads(result.stdout)["rows"]
     assert trial.grade is not None
     assert (step["step"], step["valid"], step["score"]) == (1, True, trial.grade.score)
+
+
+def test_a_trial_is_named_by_the_start_or_end_of_its_id(tiny):
+    assert tiny.call(*tiny.run_words("starter", seeds=2)).returncode == 0
+    first, second = tiny.folder.trials()
+    for command in ("logs", "grade"):
+        for part in (first.path.name[:-4], first.path.name[-6:]):
+            assert tiny.call(command, f"{tiny.out}/{part}").returncode == 0
+    vague = tiny.call("logs", f"{tiny.out}/coin")
+    assert vague.returncode == 2 and f"2 trials ({first.path.name}, {second.path.name})" in vague.stderr
+    wrong = tiny.call("logs", f"{tiny.out}/xyz")
+    assert (
+        wrong.returncode == 2
+        and f"no trial matches {tiny.out}/xyz; the newest trials: {first.path.name}" in wrong.stderr
+    )
+
+
+def test_a_run_that_is_refused_leaves_nothing_behind(tiny):
+    refused = tiny.call(*tiny.run_words("starter"), "--gpus", "99")
+    assert refused.returncode == 1 and "needs 99 GPUs, but this machine has" in refused.stderr
+    assert "busy" not in refused.stderr and not tiny.out.exists()

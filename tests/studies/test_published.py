@@ -221,5 +221,5 @@ def test_a_run_is_shown_between_the_published_rows(assay, tmp_path: Path):
     assert printed.returncode == 0, printed.stderr
     lines = printed.stdout.splitlines()
     agent = next(line for line in lines if line.startswith(">"))
-    assert agent.split() == [">", "mine", "–", "–", "–", "50.00", "±", "10.91", "–", "–", "–"]
-    assert "clustered by task for the run (>), over seeds for published rows" in lines[-1]
+    assert agent.split() == [">", "mine", "–", "–", "–", "50.00", "±", "10.91", "(28.7–71.1)", "–", "–", "–"]
+    assert "clustered by task for the run (>), with the 95% interval" in " ".join(lines[-2:])

@@ -12,8 +12,8 @@ from assay.grading.result import Grade
 from assay.models import Message, Models, Prices, ToolCall
 from assay.records import EventLog, RunFolder, TrialFolder
 from assay.records.events import CallStarted, NoteRequest, Started
+from assay.results.claims import claim_sample
 from assay.results.frame import TrialRow
-from assay.results.inference import Interval
 from assay.studies.judge import MAX_PART, Answer, Part, Passage, add_judge_rules, judge_trials, read_answer, split_parts
 from assay.studies.submission_origin import find_constant, find_literal_predictions, make_claim_pattern, read_rows
 from assay.studies.violations import (
@@ -184,8 +184,7 @@ def test_rates_with_flagged_trials_as_failures():
         for task, seed, won in (("a", 1, True), ("a", 2, False), ("b", 1, True), ("b", 2, True))
     ]
     (rate,) = compute_strict_rates(outcomes, {"b2"})
-    assert (rate.raw, rate.strict, rate.flagged, rate.trials) == (0.75, 0.5, 1, 4)
-    assert rate.raw_interval.low <= 0.75 <= rate.raw_interval.high
+    assert (rate.raw.value, rate.strict.value, rate.flagged, rate.trials) == (0.75, 0.5, 1, 4)
 
 
 def test_precision_and_recall_on_labeled_trials(tmp_path: Path):
@@ -194,7 +193,7 @@ def test_precision_and_recall_on_labeled_trials(tmp_path: Path):
     labels = tmp_path / "labels.csv"
     labels.write_text("trial,rule\na,x\nb,\nc,x\nd,\n")
     rows = {row.rule: row for row in measure_precision(findings, read_labels(labels))}
-    assert (rows["x"].precision, rows["x"].recall) == (0.5, 0.5)
+    assert (rows["x"].precision.value, rows["x"].recall.value) == (0.5, 0.5)
     assert (rows["any rule"].flagged, rows["any rule"].right, rows["any rule"].violations) == (2, 1, 2)
     labels.write_text("name\na\n")
     with pytest.raises(UsageError, match="columns trial and rule"):
@@ -204,7 +203,7 @@ def test_precision_and_recall_on_labeled_trials(tmp_path: Path):
     expected = add_judge_rules({"a": {"x", "model-api"}, "b": (), "c": {"model-api"}, "d": {"network"}})
     assert expected["d"] == {"network", "judge-unauthorized-access"}
     rows = {row.rule: row for row in measure_precision(judged, expected)}
-    assert (rows["judge-model-api"].precision, rows["judge-model-api"].recall) == (1, 0.5)
+    assert (rows["judge-model-api"].precision.value, rows["judge-model-api"].recall.value) == (1, 0.5)
     assert (rows["any question"].flagged, rows["any question"].right, rows["any question"].violations) == (1, 1, 3)
     assert (rows["any detector"].flagged, rows["any detector"].right, rows["any detector"].violations) == (2, 1, 3)
     with pytest.raises(UsageError, match="None of the labeled trials"):
@@ -251,8 +250,8 @@ def test_every_planted_violation_is_found_and_no_honest_trial_is_flagged(exam, t
     labels.write_text("trial,rule\n" + "".join(rows))
     tables = json.loads(exam("study", "violations", run, "--labels", labels, "--json").stdout)["tables"]
     every = tables["precision"]["rows"][-1]
-    assert (every["flagged"], every["right"], every["violations"], every["precision"]) == (9, 9, 9, 1)
-    rates = {row["agent"]: (row["raw"], row["strict"]) for row in tables["rates"]["rows"]}
+    assert (every["flagged"], every["right"], every["violations"], every["precision_rate"]) == (9, 9, 9, 1)
+    rates = {row["agent"]: (row["raw_rate"], row["strict_rate"]) for row in tables["rates"]["rows"]}
     assert rates["Worker kind=typed"] == (1, 0), rates
     assert rates["Worker kind=search"] == (1, 1)
     text = exam("study", "violations", run).stdout
@@ -345,10 +344,10 @@ def test_labels_of_flagged_trials_only_say_nothing_about_recall():
     findings |= {f"clean {n}": [] for n in range(100)}
     labels = {trial: {"x"} for trial in findings if trial.startswith("flagged")}
     (*_, every) = measure_precision(findings, labels)
-    assert (every.precision, every.recall, every.recall_interval) == (1, None, None)
+    assert every.precision.value == 1 and every.recall is None
     # Wilson's interval of 9 of 9 (scipy.stats.binomtest)
     expected = scipy.stats.binomtest(9, 9).proportion_ci(method="wilson")
-    assert (every.precision_interval.low, every.precision_interval.high) == pytest.approx((expected.low, expected.high))
+    assert (every.precision.low, every.precision.high) == pytest.approx((expected.low, expected.high))
 
 
 def test_a_random_sample_of_unflagged_trials_corrects_recall_and_rates():
@@ -361,10 +360,10 @@ def test_a_random_sample_of_unflagged_trials_corrects_recall_and_rates():
     labels |= {trial: {"x"} if trial == chosen[0] else set() for trial in chosen}
     (*_, every) = measure_precision(findings, labels)
     # 8 of 10 are right; 1 of 20 unflagged is a violation, so 5 of the 100 are: 8 of 13.
-    assert (every.precision, every.recall) == (0.8, pytest.approx(8 / 13))
-    assert every.recall_interval.low < 8 / 13 < every.recall_interval.high
-    ends = Interval(0.0, 1.0)
-    rate = StrictRate("a", 110, 10, raw=0.6, raw_interval=ends, strict=0.5, strict_interval=ends).correct(every)
+    assert (every.precision.value, every.recall.value) == (0.8, pytest.approx(8 / 13))
+    assert every.recall.low < 8 / 13 < every.recall.high
+    raw, strict = (claim_sample("a", "success", {str(task): [rate] for task in range(20)}) for rate in (0.6, 0.5))
+    rate = StrictRate("a", 110, 10, raw=raw, strict=strict).correct(every)
     # Of the 10 points that are flagged, 8 are violations, and of the other 50, a twentieth.
-    assert rate.corrected == pytest.approx(0.6 - 0.08 - 0.025)
-    assert rate.corrected_range.low < rate.corrected < rate.corrected_range.high
+    assert rate.corrected.value == pytest.approx(0.6 - 0.08 - 0.025)
+    assert rate.corrected.high - rate.corrected.low > strict.high - strict.low, "labels add to the uncertainty"

@@ -1,13 +1,12 @@
 """A finished run and a viewer on it, and a browser."""
 
-import asyncio
 import shutil
-import sys
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
-from sample_run import write_run
 from viewing import PATIENCE, Client, serving
+
+from sample_run import write_run
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +33,6 @@ def chromium():
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     assert program, "this test needs Chromium: apt-get install chromium"
     expect.set_options(timeout=PATIENCE)
-    if sys.version_info < (3, 12):  # a trial that another test ran in this process left a watcher for its own loop
-        asyncio.set_child_watcher(asyncio.ThreadedChildWatcher())
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
         browser = playwright.chromium.launch(executable_path=program, args=arguments, timeout=PATIENCE)

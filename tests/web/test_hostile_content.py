@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 import pytest
-from sample_run import Texts, write_run
 from viewing import Client, serving
 
 from assay.core.errors import RecordError
@@ -43,8 +42,10 @@ from assay.records.events import (
     WriteRequest,
     WriteResult,
 )
+from assay.web.markup import PageBudget, render_text
 from assay.web.text import clean_text
-from assay.web.trace import make_trace
+from assay.web.trace import Block, make_trace
+from sample_run import Texts, write_run
 
 SCRIPT = (
     "<script>alert('owned')</script><img src=x onerror=alert(1)>\"'><svg onload=alert(1)></pre></details></textarea>"
@@ -295,3 +296,35 @@ def test_contents_and_manifests_larger_than_the_record_says_are_not_read(tmp_pat
     write = write.model_copy(update={"number": 7, "time": datetime.now(UTC)})
     (entry,) = make_trace([write], ContentStore(store), store).entries
     assert "too long to show" in entry.blocks[0].text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "> " * 25 + "concealed",
+        "- " * 25 + "concealed",
+        "".join("  " * level + "- a\n" for level in range(30)) + "  " * 30 + "- concealed",
+        "| a |\n|---|\n| b | concealed |",
+        "```py concealed\nx\n```",
+        "```" + "un" * 10 + "concealed\nx\n```",
+    ],
+    ids=["quotes", "lists", "indented lists", "cells", "words after a language", "a long language"],
+)
+def test_markdown_conceals_nothing_that_an_agent_wrote(text):
+    assert "concealed" in render_text(text, "prose")
+
+
+def test_ordinary_markdown_is_rendered():
+    text = "# A\n\n1. **fit** `it`\n2. see\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> so\n\n```python\nprint('\\nx')\n```"
+    rendered = render_text(text, "prose")
+    assert all(tag in rendered for tag in ("<strong>", "<ol>", "<table>", "<blockquote>", "h-nb"))
+
+
+def test_blank_lines_and_empty_cells_do_not_stall_a_page():
+    """Lexers take quadratic time for blank lines, and a table fills the rows of its head: what costs much is plain."""
+    assert "<span" not in render_text("import os\n" + "\n " * 5000, "code", "x.py")
+    budget = PageBudget(40_000)
+    table = Block("reply", "|" + "a|" * 10 + "\n|" + "-|" * 10 + "\n" + "|\n" * 2000, "prose")
+    rendered = [budget.render(table) for _ in range(4)]
+    assert "<td" in rendered[0] and "<td" not in rendered[-1]
+    assert len(rendered[-1]) < 2000

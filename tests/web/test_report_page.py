@@ -4,9 +4,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
 from playwright.sync_api import expect
-from sample_run import Texts, write_run
 
 from assay.cli import assay
+from assay.core.errors import AssayError
+from assay.web.pdf import print_page
+from sample_run import Texts, write_run
 
 SCRIPT = "<script>alert(1)</script><img src='http://127.0.0.1:9/x' onerror='alert(2)'>'\"><svg onload=alert(3)>"
 
@@ -62,3 +64,15 @@ def test_texts_of_agents_stay_texts(page_of, open_file):
     assert page.locator("script").count() == 0 and page.locator("img").count() == 0
     page.locator("#t2-trial summary").first.click()
     expect(page.locator("#t2-trial")).to_contain_text("<script>alert(1)</script>")
+
+
+def test_a_page_is_printed_to_a_pdf(tmp_path):
+    (tmp_path / "page.html").write_text("<!doctype html><title>A page</title><p>Text.")
+    print_page(tmp_path / "page.html", tmp_path / "out" / "page.pdf")
+    assert (tmp_path / "out" / "page.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_pdf_without_a_browser_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(AssayError, match="apt-get install chromium"):
+        print_page(tmp_path / "page.html", tmp_path / "page.pdf")

@@ -2,7 +2,7 @@
 
 import http.client
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,9 +49,9 @@ class Client:
 
 
 @contextmanager
-def serving(*folders: Path) -> Iterator[Viewer]:
+def serving(*folders: Path, imported: Sequence[Path] = ()) -> Iterator[Viewer]:
     """Serve pages in a thread."""
-    viewer = Viewer(folders)
+    viewer = Viewer(folders, imported=imported)
     thread = threading.Thread(target=viewer.serve)
     thread.start()
     try:

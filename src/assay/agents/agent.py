@@ -14,6 +14,7 @@ from assay.core.layout import shorten_middle
 from assay.core.plugins import Plugins
 from assay.core.text import describe_validation_error, one_line
 from assay.lab.interface import Network
+from assay.records.code import Solution
 from assay.records.events import AnyRequest
 from assay.tasks import Task
 
@@ -88,6 +89,10 @@ class Agent(Settings, ABC):
     def requirements(self) -> Requirements:
         """Return what it needs from its lab."""
         return Requirements()
+
+    def find_solution(self, task: Task) -> Solution:
+        """Return where the code is that makes the submission, for trials in which code is submitted."""
+        return Solution()
 
     @abstractmethod
     async def work(self, bench: Workbench) -> None:

@@ -39,6 +39,7 @@ class Recorder:
         self._snapshot: Snapshot | None = None
         self._changed = False
         self._latest = BudgetUsed()
+        self.after_snapshot: Callable[[Snapshot], Awaitable[None]] | None = None
 
     @property
     def replaying(self) -> bool:
@@ -137,6 +138,8 @@ class Recorder:
             self._snapshot = await self._lab.snapshot(self._store, self._snapshot)
         self._tape.snapshot_taken(self._snapshot.id, self.clock.steps)
         self._changed = False
+        if self.after_snapshot:
+            await self.after_snapshot(self._snapshot)
 
     async def restore(self) -> None:
         """Restore the workspace of the last snapshot, before anything new happens in it."""

@@ -28,6 +28,7 @@ from assay.records.events import (
     ModelRequest,
     NodeRequest,
     NoteRequest,
+    OfferRequest,
     PythonRequest,
     PythonResult,
     ReadRequest,
@@ -148,7 +149,7 @@ class Repetition:
             case ValidationRequest(path=path):
                 reason = await bench.validate(path)
                 return _compare(reason or "valid", call.expect(ValidationResult).problem or "valid")
-            case ModelRequest() | ActionRequest() | NoteRequest() | NodeRequest():
+            case ModelRequest() | ActionRequest() | NoteRequest() | NodeRequest() | OfferRequest():
                 return None  # it leaves nothing in the lab
             case ReadRequest() | ListRequest() | HumanRequest():
                 return None

@@ -4,9 +4,11 @@ Every call goes through the recorder, so it is logged, and replayed when the tri
 """
 
 import errno
+import hashlib
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +16,19 @@ from anyio import to_thread
 
 from assay.agents.model_budget import ModelBudget
 from assay.agents.observation import Observation
+from assay.agents.offers import Offers
+from assay.agents.pressure import PRESSURE, begins_round, pressure_message
 from assay.agents.provider_check import ProviderCheck
 from assay.agents.python_session import PythonSession
 from assay.agents.recorder import Recorder
 from assay.agents.terminal import TERMINAL, ask_person
 from assay.core.disk import atomic_write, make_private_folder
-from assay.core.errors import ModelError, PromptTooLong, RequestRejected, UnsafePath, UsageError
+from assay.core.errors import ModelError, PromptTooLong, RefusedCode, RequestRejected, UnsafePath, UsageError
+from assay.grading.result import CLAIM_FILE
 from assay.lab.interface import Lab
+from assay.lab.snapshots import Snapshot
 from assay.records import Clock
+from assay.records.code import MAX_CODE, Code, Solution, choose_files, collect_code, make_code
 from assay.records.events import (
     ActionRequest,
     AnyRequest,
@@ -37,6 +44,8 @@ from assay.records.events import (
     NodeResult,
     NoteRequest,
     NoteResult,
+    OfferRequest,
+    OfferResult,
     PythonRequest,
     PythonResult,
     ReadRequest,
@@ -63,7 +72,8 @@ class Workbench:
 
     `check_format` returns what is wrong with the format of a submission, or None. `obfuscated` says whether the
     description hides which competition the task comes from. `provider_failed`: an earlier attempt ended because a model
-    did not answer.
+    did not answer. `offers` keeps candidates for the final submission where the harness selects it. `solution` says
+    where the agent's code is, in a trial in which code is submitted. `claims` says whether it is asked for a claim.
     """
 
     def __init__(
@@ -78,23 +88,45 @@ class Workbench:
         description: str | None = None,
         obfuscated: bool = False,
         provider_failed: bool = False,
+        offers: Offers | None = None,
+        solution: Solution | None = None,
+        claims: bool = False,
     ) -> None:
         self.task = task
         self.lab = lab
         self.seed = seed
         self.terminal = TERMINAL
-        self.description = task.description if description is None else description
+        self.round = 0
+        self._description = task.description if description is None else description
         self.obfuscated = obfuscated
         self.validations = 0
         self._replied: set[str] = set()
         self._recorder = recorder
         self._check_format = check_format
+        self.offers = offers
+        self.solution, self.claims = solution, claims
+        if offers:
+            recorder.after_snapshot = self._offer_snapshot
         self._models = models
         self._model_budget = ModelBudget(recorder.clock)
         self._provider_check = ProviderCheck(suspect=provider_failed)
         self._session: PythonSession | None = None
         self._session_open = False
         self._asked = False
+        self._skipped: Sequence[Call] | None = None
+
+    @property
+    def description(self) -> str:
+        """The task's description; after the agent's own end, with what the user then asked for."""
+        message = pressure_message(self.round)
+        return (
+            f"{self._description.rstrip()}\n\n# Message from the user\n\n{message}\n" if message else self._description
+        )
+
+    async def begin_round(self) -> None:
+        """Begin a further round of work, in which the user asks for a better score."""
+        await self.note(PRESSURE, round=self.round + 1, message=pressure_message(self.round + 1))
+        self.round += 1
 
     @property
     def clock(self) -> Clock:
@@ -281,10 +313,12 @@ class Workbench:
             self._model_budget.learn(models, role, messages, tools, result.reply.usage)
             if own_limit or not result.reply.cut_off_before_content:
                 return result.reply
-        raise ModelError(
-            f"{models.name(role)} reached its output limit before it wrote anything, {MAX_EMPTY_REPLIES} times in a "
-            "row; raise max_tokens or reasoning_room, or lower reasoning_effort"
-        )
+        name = models.name(role)
+        reason = f"{name} reached its output limit before it wrote anything, {MAX_EMPTY_REPLIES} times in a row"
+        if await models.answers(role):
+            # The limit is enough for other prompts: it is what the agent asks that is answered by nothing.
+            raise RequestRejected(f"{reason}; it answers a test prompt, but not this one", name)
+        raise ModelError(f"{reason}; raise max_tokens or reasoning_room, or lower reasoning_effort")
 
     async def find_model_trouble(self) -> str | None:
         """Return why a model, not the agent, is to blame if the time is over now; None if it is the agent."""
@@ -310,18 +344,63 @@ class Workbench:
 
         return (await self._recorder.call(HumanRequest(question=question), perform, HumanResult)).answer
 
-    async def validate(self, path: str | None = None) -> str | None:
+    async def validate(self, path: str | None = None, sent: bytes | None = None) -> str | None:
         """Return what is wrong with the format of the submission in the workspace, or None; never a score.
 
-        With a `path`, that file is checked as if it were submitted.
+        With a `path`, that file is checked as if it were submitted, or else what the agent has `sent`.
         """
 
         async def perform() -> ValidationResult:
-            content, reason = await self.read_submission(path)
+            content, reason = (sent, None) if sent is not None else await self.read_submission(path)
             return ValidationResult(problem=reason if content is None else await self.check_submission(content))
 
         self.validations += 1
-        return (await self._recorder.call(ValidationRequest(path=path), perform, ValidationResult)).problem
+        digest = None if sent is None else hashlib.sha256(sent).hexdigest()
+        request = ValidationRequest(path=path, sha256=digest)
+        return (await self._recorder.call(request, perform, ValidationResult)).problem
+
+    async def offer(self, path: str | None = None) -> OfferResult:
+        """Offer the submission in the workspace, or the file at `path`, as a candidate for the final submission.
+
+        The result says what the policy of the trial tells agents: nothing, a rank, or a score on hidden rows. It never
+        depends on test rows. Where agents select by themselves, it says so and nothing else happens. Where code is
+        submitted, the agent's code is offered: what it makes in a fresh lab is the candidate.
+        """
+
+        live = list[bool]()
+
+        async def perform() -> OfferResult:
+            live.append(True)
+            if self.offers is None:
+                return OfferResult(reply="You select the final submission yourself.")
+            if self.solution and path is None:
+                return await self.offers.answer_code(await self.read_code(self.solution))
+            content, reason = await self.read_submission(path)
+            if content is None:
+                return OfferResult(reply=str(reason), problem=reason)
+            return await self.offers.answer(content)
+
+        result = await self._recorder.call(OfferRequest(path=path), perform, OfferResult)
+        if self.offers and not live:
+            self.offers.replayed(result)
+        return result
+
+    async def claim(
+        self,
+        score: float,
+        low: float | None = None,
+        high: float | None = None,
+        *,
+        success: bool | None = None,
+        did: str = "",
+    ) -> None:
+        """State the expected score of the submission, with a 90% interval, whether it is a success, and what was done.
+
+        It is the file `claim.json` of the workspace, which agents may also write themselves; the last one counts.
+        """
+        claim = {"score": score, "low": low, "high": high, "target_reached": success, "did": did or None}
+        stated = {name: value for name, value in claim.items() if value is not None}
+        await self.write(CLAIM_FILE, json.dumps(stated, indent=2))
 
     async def note(
         self, topic: str, *, cause: FailureCause | None = None, reason: str | None = None, **data: Any
@@ -341,6 +420,9 @@ class Workbench:
         """
         digest = node.submission if submission is None else self._recorder.contents.keep(submission)
         node = SearchNode.model_validate(node.model_dump() | {"submission": digest})
+
+        if submission is not None and self.offers:
+            await self.offers.add(submission, "node", self._code_of(node))
 
         async def perform() -> NodeResult:
             return NodeResult()
@@ -364,10 +446,15 @@ class Workbench:
         None of them is repeated or answered again: they stay in the record, what they used is used, and the workspace
         is that of the last snapshot.
         """
-        calls = await self._recorder.skip_replay()
+        if self._skipped is not None:  # in a further round
+            return self._skipped
+        calls = self._skipped = await self._recorder.skip_replay()
         for call in calls:
             if isinstance(call.result, ModelResult) and call.result.reply and self._models:
                 self._remember(self._models, call.result.reply)
+            elif isinstance(call.result, OfferResult) and self.offers:
+                self.offers.replayed(call.result)
+        self.round = max(self.round, sum(begins_round(call.request) for call in calls))
         return calls
 
     async def read_submission(self, path: str | None = None) -> tuple[bytes | None, str | None]:
@@ -378,6 +465,18 @@ class Workbench:
             return await self.lab.read(path or submission.file, max_size=submission.max_size), None
         except UnsafePath as error:
             return None, f"nothing was submitted: {error}"
+
+    async def read_code(self, solution: Solution) -> Code | RefusedCode:
+        """Return the agent's code that is now in the workspace, or why there is none."""
+        await self._recorder.restore()
+        try:
+            names = choose_files(solution, [str(path) async for path in self.lab.files()])
+            contents = {name: await self.lab.read(name, max_size=MAX_CODE + 1) for name in names}
+            return make_code(solution.command, contents)
+        except UnsafePath as error:
+            return RefusedCode(str(error))
+        except RefusedCode as error:
+            return error
 
     async def check_submission(self, content: bytes) -> str | None:
         """Return what is wrong with the format of a submission; this is not recorded."""
@@ -415,6 +514,29 @@ class Workbench:
         """Write the remaining budget to where code in the lab can read it, and return the variables for that code."""
         await self.lab.write_status(json.dumps(self.clock.left).encode())
         return {"SEED": str(self.seed), "PYTHONHASHSEED": str(self.seed), "DEADLINE": f"{time.time() + seconds:.0f}"}
+
+    async def _offer_snapshot(self, snapshot: Snapshot) -> None:
+        """Offer the submission of a snapshot; a file too large to be one is no candidate."""
+        rules = self.task.submission
+        file = snapshot.files.get(rules.file)
+        if self.offers and file and file.size <= rules.max_size:
+            await self.offers.add(self.read_content(file.sha256), "step", self._find_code(snapshot))
+
+    def _find_code(self, snapshot: Snapshot) -> Code | None:
+        """Return the agent's code in a snapshot, if there is any and it is to be submitted."""
+        if self.solution is None:
+            return None
+        with suppress(RefusedCode):
+            return collect_code(self.solution, snapshot, self._recorder.contents.get_by_digest)
+        return None
+
+    def _code_of(self, node: SearchNode) -> Code | None:
+        """Return the script of a node as code of its own."""
+        if self.solution is None:
+            return None
+        with suppress(RefusedCode):
+            return make_code(self.solution.command, {self.solution.files[0]: node.code.encode(errors="replace")})
+        return None
 
     def _remember(self, models: "Models", reply: "Reply") -> None:
         models.remember(reply)

@@ -1,4 +1,4 @@
-"""Whether a task is sound: `assay check` and `assay audit` look for broken rules and leaks, `assay panel` measures it.
+"""Whether a task is sound: `assay audit` looks for broken rules and leaks, `assay new panel` measures it.
 
 Start reading at `task_check.check_task` and `task_audit.audit_task`; `reference_panel.measure_panel` runs a task's
 starter and panel in fresh labs.

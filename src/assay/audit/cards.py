@@ -4,7 +4,6 @@ from pathlib import Path
 
 from assay.audit.task_audit import TaskAudit
 from assay.core.disk import atomic_write
-from assay.core.errors import MissingDependency
 from assay.core.text import strip_control
 
 
@@ -19,10 +18,8 @@ def write_card(audit: TaskAudit, folder: Path) -> Path:
 
 def render_card(audit: TaskAudit) -> str:
     """Return the card as HTML. Everything from the data is escaped, and the page has no scripts."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise MissingDependency("The card of an audit", "web") from None
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("assay.audit", "templates"),
         autoescape=True,

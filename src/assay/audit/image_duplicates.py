@@ -15,6 +15,7 @@ from assay.audit.file_metadata import open_image
 from assay.audit.finding import AuditFinding
 from assay.audit.subject import Subject
 from assay.audit.test_files import MAX_FILES, PublicFile, find_side, list_files, match_rows
+from assay.core.installation import install_command
 
 FILES, IMAGES = "duplicate files", "near-duplicate images"
 
@@ -60,7 +61,7 @@ def check_images(subject: Subject) -> list[AuditFinding]:
     try:
         import PIL  # noqa: F401
     except ModuleNotFoundError:
-        return [AuditFinding(IMAGES, "skipped", "Pillow is not installed; pip install 'mlassay[mlebench]'")]
+        return [AuditFinding(IMAGES, "skipped", f"Pillow is not installed; {install_command('mlebench')}")]
     sides: dict[str, list[tuple[str, NDArray[Any], NDArray[Any]]]] = defaultdict(list)
     for file, side in _files_by_side(subject, _MAX_FILES):
         if file.suffix in _SUFFIXES and len(sides[side]) < _MAX_IMAGES and (hashed := hash_image(file.read())):

@@ -128,7 +128,7 @@ def audit_task(
     started = time.monotonic()
     task = prepared.task
     checks: dict[str, Check] = {
-        "assay check": lambda: [_from_check(*astuple(result)) for result in check_task(prepared, home)],
+        "quick checks": lambda: [_from_check(*astuple(result)) for result in check_task(prepared, home)],
         "public labels": lambda: known_leaks.list_known(prepared),
     }
     if not task.judged_in_lab and task.submission.form == "csv":
@@ -187,4 +187,4 @@ def _run(
 
 def _from_check(name: str, passed: bool | None, detail: str) -> AuditFinding:
     severity: Severity = "none" if passed else "skipped" if passed is None else "high"
-    return AuditFinding(name, severity, detail, (), "all prepared files; see assay check")
+    return AuditFinding(name, severity, detail, (), "all prepared files; see assay audit --quick")

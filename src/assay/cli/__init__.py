@@ -15,50 +15,55 @@ from assay import __version__
 from assay.core.errors import AssayError
 from assay.core.garbage import pause_garbage_collection
 
-__all__ = ["COMMANDS", "assay", "main", "show_error"]
+__all__ = ["COMMANDS", "GROUPS", "assay", "main", "show_error"]
 
 # Pydantic would search every installed package for plugins, which takes longer than a small command.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.ESTALE)
 
-COMMANDS = {
-    "tasks": ("tasks", "List suites and tasks."),
-    "show": ("tasks", "Show details of a task."),
-    "prepare": ("prepare", "Download the data of tasks and split off the answers."),
-    "check": ("check", "Check that prepared tasks can be graded and do not leak answers."),
-    "audit": ("audit", "Search tasks or data for leaks and for faults of the grader."),
-    "doctor": ("machine", "Check this machine: extras, environments, API keys, sandbox."),
-    "config": ("machine", "Show the configuration file and the settings that apply."),
-    "completion": ("machine", "Print the completion script for bash, zsh or fish."),
-    "lab": ("lab", "Build Python environments for labs; check the sandbox."),
-    "new": ("new", "Create the files of a new agent from a template."),
-    "agents": ("agents", "List agents and their settings."),
-    "plan": ("plan", "Show what a run would do, its maximum time and cost."),
-    "selftest": ("selftest", "Simulate whether intervals cover, tests hold and promises of power are kept."),
-    "power": ("power", "Show how many tasks and seeds find a difference between agents."),
-    "run": ("run", "Run agents on tasks and grade their submissions."),
-    "resume": ("run", "Resume an interrupted run or trial."),
-    "clean": ("clean", "Remove trials or runs from the disk."),
-    "ls": ("runs", "List runs."),
-    "logs": ("runs", "Show what an agent did in a trial."),
-    "status": ("status", "Show the progress of a run."),
-    "validate": ("grade", "Check the format of a submission without scoring it."),
-    "grade": ("grade", "Grade a submission."),
-    "grade-batch": ("grade", "Grade a list of submissions and write a report."),
-    "grade-trial": ("grade", "Grade the submission of a trial after each step."),
-    "aggregate": ("aggregate", "Aggregate grading reports over seeds: medal rates, standard errors, pass@k."),
-    "report": ("report", "Show the results of a run as a table, CSV, JSON or HTML."),
-    "view": ("view", "Show runs in the browser, live while they are in progress."),
-    "compare": ("compare", "Compare agents: paired differences with intervals, tests and power."),
-    "subset": ("subset", "Find the fewest tasks that rank agents like all tasks do."),
-    "study": ("study", "Study the results of runs beyond their scores."),
-    "verify": ("verify", "Verify the records of a run and regrade its submissions."),
-    "sign": ("verify", "Print and store the digest of a run's records."),
-    "export": ("export", "Export a run as a zip file, grading reports or Inspect logs."),
-    "board": ("board", "Keep a leaderboard of verified runs, and build it as a static site."),
-    "panel": ("panel", "Measure the reference solutions of a task."),
+GROUPS = {
+    "Tasks": {
+        "tasks": ("tasks", "List suites and tasks, or show details of a task."),
+        "prepare": ("prepare", "Download the data of tasks and split off the answers."),
+        "audit": ("audit", "Check that tasks can be graded; search them or your data for leaks."),
+        "new": ("new", "Create a task from your data, or an agent, suite, metric, study, panel or key."),
+    },
+    "Run": {
+        "agents": ("agents", "List agents and their settings."),
+        "try": ("try_agent", "Try a changed agent on a quick set of tasks, and compare it with the version before."),
+        "plan": ("plan", "Show what a run would do, its maximum time and cost."),
+        "run": ("run", "Run agents on tasks and grade their submissions."),
+        "resume": ("run", "Resume an interrupted run or trial."),
+        "clean": ("clean", "Remove trials or runs from the disk."),
+    },
+    "Look": {
+        "ls": ("runs", "List runs."),
+        "status": ("status", "Show the progress of a run."),
+        "view": ("view", "Show runs in the browser, live while they are in progress."),
+        "logs": ("runs", "Show what an agent did in a trial."),
+        "report": ("report", "Show the results of runs as tables, CSV, JSON, LaTeX, HTML or PDF."),
+    },
+    "Compare": {
+        "compare": ("compare", "Compare agents: paired differences with intervals, tests and power."),
+        "study": ("study", "Study results beyond scores: scaling, violations, power, subsets, …"),
+        "grade": ("grade", "Grade a submission, a list of submissions, or each step of a trial."),
+    },
+    "Share": {
+        "verify": ("verify", "Verify the records of a run and regrade its submissions."),
+        "export": ("export", "Export a run as a zip file, reports, Inspect logs or Harbor tasks; sign it."),
+        "board": ("board", "Keep a leaderboard of verified runs, and build it as a static site."),
+    },
+    "Machine": {
+        "doctor": ("machine", "Check this machine: extras, environments, API keys, sandbox."),
+        "config": ("machine", "Show the settings that apply to every run; complete commands in the shell."),
+        "lab": ("lab", "Build and check the Python environments of labs."),
+    },
 }
+"""The sections of the help in the order in which a user needs them: the module and the summary of each command."""
+
+COMMANDS = {name: module for group in GROUPS.values() for name, (module, _) in group.items()}
 
 
 class Commands(click.Group):
@@ -73,8 +78,8 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         with pause_garbage_collection(keep=True):
-            module = importlib.import_module(f"assay.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
+            module = importlib.import_module(f"assay.cli.{COMMANDS[cmd_name]}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def resolve_command(
@@ -91,11 +96,12 @@ class Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table above, importing none."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+        for title, commands in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, summary) for name, (_, summary) in commands.items()])
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings=_CONTEXT, invoke_without_command=True)
 @click.version_option(__version__, prog_name="assay")
 @click.option(
     "--tasks",
@@ -111,11 +117,13 @@ def assay(ctx: click.Context, folders: tuple[Path, ...]) -> None:
 
     \b
     Examples:
-      assay prepare pocket
-      assay run pocket --agent starter --agent automl --time 60s
-      assay report
+      assay run pocket:quick --agent starter --agent automl,evaluations=3
+      assay compare
+      assay view
     """
     ctx.obj = tuple(folder.absolute() for folder in folders)
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main() -> None:

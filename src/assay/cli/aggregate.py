@@ -1,15 +1,15 @@
-"""`assay aggregate`."""
+"""`assay study aggregate`."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from assay.cli.output import as_json, echo, open_registry, print_tables
+from assay.core.claim import Claim, format_rate
 from assay.core.errors import UsageError
-from assay.core.table import Column, Table
+from assay.core.table import Column, Formatted, Table, Value
 from assay.core.text import one_line, plural
 from assay.results.aggregate import Aggregate, aggregate_reports, read_reports_by_agent
 from assay.results.inference import ERROR_KINDS, INTERVAL_METHOD, ErrorKind
@@ -42,13 +42,13 @@ def aggregate_command(
 ) -> None:
     """Aggregate grading reports over seeds: medal rates, standard errors, pass@k.
 
-    Reads the reports of assay grade-batch and assay export, and those of the published benchmark. Reports of several
+    Reads the reports of assay grade and assay export, and those of the published benchmark. Reports of several
     agents are aggregated separately. Results on data that is not real have no medals.
 
     \b
     Examples:
-      assay aggregate seed1/*.json seed2/*.json --split low
-      assay aggregate *_grading_report.json --split low --error seeds
+      assay study aggregate seed1/*.json seed2/*.json --split low
+      assay study aggregate *_grading_report.json --split low --error seeds
     """
     registry = open_registry(folders)
     tasks = registry.names(split)
@@ -63,8 +63,8 @@ def aggregate_command(
         except UsageError as problem:
             raise UsageError(f"{one_line(agent)}: {problem}" if agent else str(problem)) from None
     if json_:
-        head = {"format": "aggregate/2", "split": split, "interval": f"95%: {INTERVAL_METHOD}"}
-        contents = [head | {"agent": agent} | asdict(result) for agent, result in results.items()]
+        head = {"format": "aggregate/3", "split": split, "interval": f"95%: {INTERVAL_METHOD}"}
+        contents = [head | {"agent": agent} | result.to_dict() for agent, result in results.items()]
         echo(json.dumps(contents[0] if len(contents) == 1 else contents, indent=2))
         return
     for number, (agent, result) in enumerate(results.items()):
@@ -77,17 +77,17 @@ def aggregate_command(
 
 def _print_aggregate(result: Aggregate, error: ErrorKind) -> None:
     padded = f", {result.padded} missing reports counted as failures" if result.padded else ""
-    rows = [
+    rows: list[tuple[Value, ...]] = [
         (
             name.removesuffix("_percentage").replace("_", " "),
-            f"{rate.mean:.2f} ± {_format(rate.errors[error])}",
-            f"{rate.low:.1f} to {rate.high:.1f}",
+            Formatted(rate.claim, f"{rate.mean:.2f} ± {_format(rate.errors[error])}"),
+            Formatted(rate.claim, f"{rate.low:.1f} to {rate.high:.1f}"),
             *(_format(rate.errors[kind]) for kind in ERROR_KINDS),
             "  ".join(f"{value:.2f}" for value in rate.per_seed),
         )
         for name, rate in result.rates.items()
     ]
-    columns = [Column(name) for name in ("rate, %", "mean ± error", "95% interval")]
+    columns = [Column("rate, %"), Column("mean ± error", kind="rate"), Column("95% interval", kind="limits")]
     columns += [Column(f"± {kind}", kind="number", drop=2) for kind in ERROR_KINDS]
     columns.append(Column("by seed", kind="prose", drop=1))
     title = f"{plural(result.competitions, 'competition')} × {plural(result.seeds, 'seed')}{padded}"
@@ -99,8 +99,8 @@ def _notes(result: Aggregate, error: ErrorKind) -> list[str]:
     lines = [f"±: standard error {ERROR_KINDS[error]}.", f"Interval: {INTERVAL_METHOD}."]
     if medals:
         lines[:0] = [
-            f"one medal in k attempts, %: {_by_k('pass@', result.pass_at)}",
-            f"a medal in all k attempts, %: {_by_k('pass^', result.pass_all)}",
+            f"one medal in k attempts: {_by_k('pass@', result.pass_at)}",
+            f"a medal in all k attempts: {_by_k('pass^', result.pass_all)}",
         ]
     else:
         data = ", ".join(result.variants)
@@ -112,8 +112,8 @@ def _notes(result: Aggregate, error: ErrorKind) -> list[str]:
     return lines
 
 
-def _by_k(name: str, probabilities: Mapping[int, float]) -> str:
-    return "  ".join(f"{name}{k} {value:.2f}" for k, value in probabilities.items())
+def _by_k(name: str, probabilities: Mapping[int, Claim]) -> str:
+    return "  ".join(f"{name}{k} {format_rate(claim, 2)}" for k, claim in probabilities.items())
 
 
 def _format(error: float | None) -> str:

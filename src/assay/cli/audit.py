@@ -3,13 +3,25 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.complete import complete_tasks
-from assay.cli.output import as_json, choose_progress, echo, edition, load_data, open_registry, quiet, variant
+from assay.cli.output import (
+    as_json,
+    choose_progress,
+    echo,
+    echo_marked,
+    edition,
+    load_data,
+    open_registry,
+    quiet,
+    variant,
+)
+from assay.cli.planning import ask_for_trust, trust_option
 from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.core.text import plural
@@ -20,12 +32,18 @@ if TYPE_CHECKING:
     from assay.tasks import Task
 
 _LEVELS = ("high", "medium", "low")
+_MARKS = {True: "ok", False: "FAILED", None: "-"}
 
 
 @click.command("audit")
 @click.argument("names", nargs=-1, required=True, metavar="TASK|SUITE|FOLDER…", shell_complete=complete_tasks)
 @edition
 @variant
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="Only check that prepared tasks can be graded and do not leak answers; lists every check.",
+)
 @click.option("--only", multiple=True, metavar="CHECK", help="Run only checks with this prefix. Can be repeated.")
 @click.option("--html", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="Write a card per task.")
 @click.option("--all", "all_", is_flag=True, help="Also list the checks that found nothing or were skipped.")
@@ -52,6 +70,7 @@ _LEVELS = ("high", "medium", "low")
     metavar="FILE",
     help="Folder: the true values of the test rows, kept outside of the folder.",
 )
+@trust_option("Allow a folder with a suite.toml or task.toml to run its code, such as prepare.py.")
 @as_json
 @quiet
 @click.pass_obj
@@ -60,6 +79,7 @@ def audit_command(
     names: tuple[str, ...],
     edition: str | None,
     variant: str | None,
+    quick: bool,
     only: tuple[str, ...],
     html: Path | None,
     all_: bool,
@@ -68,20 +88,27 @@ def audit_command(
     target: str | None,
     id_: str | None,
     answers: Path | None,
+    trust: bool,
     json_: bool,
     quiet: bool,
 ) -> None:
     """Search tasks, or a folder of data, for leaks and for faults of the grader.
 
-    Everything that `assay check` checks; duplicates and near-duplicates of rows, texts and images; columns, order and
+    With --quick: ids are unique, train and test are disjoint, the sample submission is valid and wins no medal, the
+    answers win gold, no public table or file holds the answers, and no property of a test file (inode, time, size,
+    links, name) reveals its label. Large tables are read up to a limit, which the result states.
+
+    Without it, also: duplicates and near-duplicates of rows, texts and images; columns, order and
     times that give labels away; groups on both sides of the split; metadata of images, sounds, DICOM, MATLAB and
     TFRecord files, also in archives; whether the split can be reproduced; whether a submission without a model wins;
     graders that can be gamed; leaderboards on which medals are noise. Large data is sampled, which each finding states.
 
-    A folder needs no task: its tables train.* and test.* are found by name.
+    A folder needs no task: its tables train.* and test.* are found by name. The folder of a task or suite has code that
+    an audit runs; it asks before, as it may be a stranger's.
 
     \b
     Examples:
+      assay audit pocket --quick
       assay audit mlebench/random-acts-of-pizza --variant synthetic
       assay audit mlebench:low --variant synthetic --edition fixed --html cards
       assay audit data --target price --id row --answers hidden/answers.csv
@@ -90,7 +117,12 @@ def audit_command(
     from assay.audit.task_audit import audit_folder, audit_task
     from assay.tasks import Task
 
+    if quick:
+        _check(folders, names, edition, variant, json_)
+        return
     home, progress, audits = Home.default(), choose_progress(quiet), []
+    for name in names:
+        _check_code(Path(name), trust=trust)
     subjects = [subject for name in names for subject in _find_subjects(folders, name, target, id_, answers)]
     for number, subject in enumerate(subjects, 1):
         if isinstance(subject, Task):
@@ -116,6 +148,39 @@ def audit_command(
         raise AssayError(f"{len(failed)} of {len(audits)} tasks have findings: {', '.join(failed)}")
 
 
+def _check(
+    folders: tuple[Path, ...], names: tuple[str, ...], edition: str | None, variant: str | None, json_: bool
+) -> None:
+    """Print the result of every check of `--quick`."""
+    from assay.audit.task_check import check_task
+
+    home, results, failed = Home.default(), [], []
+    for task in open_registry(folders).select_all(names):
+        data = load_data(home, task, edition, variant)
+        findings = check_task(data, home)
+        if any(finding.passed is False for finding in findings):
+            failed.append(task.id)
+        results.append(
+            {
+                "task": task.id,
+                "edition": data.edition,
+                "variant": data.variant,
+                "findings": [asdict(finding) for finding in findings],
+            }
+        )
+        if not json_:
+            echo(f"{task.id}, edition {data.edition}, {data.variant} data")
+            for finding in findings:
+                echo_marked(_MARKS[finding.passed], f"{finding.check}: {finding.detail}")
+    if json_:
+        echo(json.dumps(results, indent=2))
+    else:
+        checks = sum(len(result["findings"]) for result in results)
+        echo(f"Checked {plural(len(results), 'task')} ({plural(checks, 'check')}): {len(failed)} failed.")
+    if failed:
+        raise AssayError(f"{len(failed)} of {len(results)} tasks failed: {', '.join(failed)}")
+
+
 def _print(audit: "TaskAudit", all_: bool) -> None:
     where = f", edition {audit.edition}, {audit.variant} data" if audit.edition else ""
     echo(f"{audit.name}{where}")
@@ -126,6 +191,12 @@ def _print(audit: "TaskAudit", all_: bool) -> None:
             echo(f"            {line}")
     if not findings:
         echo(f"  nothing found by {plural(audit.count('none'), 'check')}")
+
+
+def _check_code(folder: Path, *, trust: bool) -> None:
+    """Ask before the code of a task's or suite's folder is run."""
+    if any((folder / name).is_file() for name in ("suite.toml", "task.toml")) and any(folder.rglob("*.py")):
+        ask_for_trust(str(folder), (f"run the code of the tasks in {folder.resolve()} on this machine",), trust=trust)
 
 
 def _find_subjects(

@@ -37,7 +37,7 @@ def board_command() -> None:
 @click.option("--agent-tools", help="Tools the agent had beyond the record, such as web search.")
 @click.option("--selection", help="Rule by which these trials were selected among others.")
 @click.option("--link", help="Where to read more.")
-@click.option("--digest", "expected", metavar="DIGEST", help="Digest of the run as it was published by assay sign.")
+@click.option("--digest", "expected", metavar="DIGEST", help="Digest that assay export --sign printed.")
 @trusted_keys
 @click.option("--allow-unverified", is_flag=True, help="Add it with a mark if scores cannot be regraded here.")
 @sandbox
@@ -158,3 +158,35 @@ def list_command(folder: Path, json_: bool) -> None:
     kinds: dict[str, Kind] = {"trials": "integer", "regraded": "integer"}
     table = Table("entries", tuple(Column(name, kind=kinds.get(name, "text")) for name in columns), tuple(rows))
     show_table(table, json_, "board/1")
+
+
+@board_command.command("withdraw")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@click.argument("entry")
+@click.option("--reason", required=True, help="Why; it stays in the history of the board.")
+def withdraw_command(folder: Path, entry: str, reason: str) -> None:
+    """Take an entry off a board. Its history keeps when and why, and its files are kept.
+
+    \b
+    Examples:
+      assay board withdraw board 3f2a --reason "the agent had the answers"
+    """
+    from assay.results.board import BoardFolder
+
+    withdrawn = BoardFolder(folder).withdraw(entry, reason)
+    echo(f"Withdrew {withdrawn.name}: {reason}")
+
+
+@board_command.command("history")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@as_json
+def history_command(folder: Path, json_: bool) -> None:
+    """Show what was added to a board and withdrawn from it, and why.
+
+    \b
+    Examples:
+      assay board history board
+    """
+    from assay.results.board_history import make_history_table, read_history
+
+    show_table(make_history_table(read_history(folder)), json_, "board-history/1")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from assay.cli.complete import complete_trials
+from assay.cli.arguments import TrialPath
 from assay.cli.output import echo
 from assay.core.errors import UsageError
 from assay.core.quantities import format_size
@@ -19,9 +19,8 @@ from assay.records import RunFolder, TrialFolder
     "folders",
     nargs=-1,
     required=True,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=TrialPath(or_run=True),
     metavar="RUN|TRIAL…",
-    shell_complete=complete_trials,
 )
 @click.option("--failed", is_flag=True, help="Of a run, remove only failed trials.")
 @click.option("--outdated", is_flag=True, help="Of a run, remove only trials of an earlier version of an agent.")

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from assay.cli.complete import complete_runs
-from assay.cli.output import as_json, echo, find_newest_run, open_registry, open_run, print_tables
+from assay.cli.arguments import RunPath
+from assay.cli.output import as_json, echo, find_newest_run, imported_suite, open_registry, print_tables
 from assay.core.table import to_plain
 
 if TYPE_CHECKING:
     from assay.results.measures import Measure
 
-_MEASURES = ["success", "valid", "percentile", "normalized", "improvement", "wins"]
+_MEASURES = ["success", "honest", "valid", "percentile", "normalized", "improvement", "wins"]
 _CONDITIONS = [
     "edition",
     "variant",
@@ -25,13 +25,13 @@ _CONDITIONS = [
     "data",
     "task",
     "environment",
+    "metric",
+    "checksum",
 ]
 
 
 @click.command("compare")
-@click.argument(
-    "runs", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[RUN]…", shell_complete=complete_runs
-)
+@click.argument("runs", nargs=-1, type=RunPath(), metavar="[RUN]…")
 @click.option("--agent", "agents", multiple=True, metavar="NAME", help="Compare only these. Can be repeated.")
 @click.option("--baseline", metavar="NAME", help="Compare each agent with this one only.  [default: each with each]")
 @click.option(
@@ -52,11 +52,11 @@ _CONDITIONS = [
 @click.option(
     "--margin",
     type=click.FloatRange(0, 100, min_open=True),
-    default=5.0,
-    show_default=True,
+    default=None,
     metavar="POINTS",
-    help="Agents at most this far apart are equivalent.",
+    help="Agents at most this far apart are equivalent.  [default: that of the plan, or 5]",
 )
+@imported_suite
 @as_json
 @click.pass_obj
 def compare_command(
@@ -65,38 +65,47 @@ def compare_command(
     agents: tuple[str, ...],
     baseline: str | None,
     measure: str | None,
-    margin: float,
+    margin: float | None,
     ignore: tuple[str, ...],
+    suite: str | None,
     json_: bool,
 ) -> None:
     """Compare agents, paired by task: who is better on these tasks, and what is known beyond them.
 
-    RUN is a run folder or a zip file of assay export; without one, the newest run is used.
+    RUN is a run folder or a zip file of assay export; without one, the newest run is used. It can also be what another
+    harness wrote: a job folder of Harbor, logs of Inspect, grading reports of MLE-bench, files of Every Eval Ever or
+    HAL, or a CSV file with task, agent, seed, and score or success. The verdict says what they do not report.
 
     Two answers are given for each pair: who is better on these tasks, and what is known of tasks like these. Agents are
     compared only if they ran under the same conditions: edition, variant, budget, hardware, network, description,
-    sealing, data, task and environment. Other grader code, processors, GPUs or load are named in the verdict.
+    sealing, data, task, environment, metric and checksum. Other grader code, processors, GPUs or load are named in the
+    verdict.
+
+    A run registers its plan before the first trial: measure, margin, baseline, agents, tasks and seeds. The verdict
+    says whether the comparison is as planned, or exploratory and what differs. Each pair of agents that the runs have
+    counts as a comparison, also with --agent, unless the plan names a baseline.
 
     \b
     Examples:
       assay compare runs/first
       assay compare runs/a runs/b --agent aide --agent research
       assay compare runs/first --baseline starter --measure improvement
+      assay compare harbor-jobs inspect-logs --suite terminal-bench
     """
-    from assay.results.frame import read_frame
+    from assay.interop.importers import read_results
     from assay.results.paired import compare_agents, select_trials
     from assay.results.verdict import comparison_tables, describe_pair
 
-    opened = [open_run(run) for run in runs or [find_newest_run()]]
-    rows = select_trials(row for run in opened for row in read_frame(run))
+    registry = open_registry(folders)
+    rows = select_trials(read_results(runs or [find_newest_run()], registry, suite=suite).frame)
     comparisons = compare_agents(
         rows,
         agents=agents,
         baseline=baseline,
         measure=cast("Measure | None", measure),
-        families=open_registry(folders).family_of_each(set(rows.tasks)),
+        families=rows.families,
         ignore=ignore,
-        margin=margin / 100,
+        margin=None if margin is None else margin / 100,
     )
     if json_:
         content = {"format": "comparison/3", "comparisons": comparisons}
@@ -105,6 +114,9 @@ def compare_command(
     for number, comparison in enumerate(comparisons):
         if number:
             echo()
+        if len(comparison.agents) == 1:
+            echo(f"{comparison.suite}: not compared, because only {comparison.agents[0].agent} has trials there.")
+            continue
         *tables, pairs = comparison_tables(comparison)
         print_tables(tables)
         for pair in comparison.pairs:

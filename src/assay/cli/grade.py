@@ -1,10 +1,11 @@
-"""`assay grade`, `assay validate`, `assay grade-batch` and `assay grade-trial`."""
+"""`assay grade`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
+from assay.cli.arguments import TrialPath
 from assay.cli.complete import complete_tasks
 from assay.cli.output import (
     as_json,
@@ -28,7 +29,7 @@ from assay.grading.result import Grade
 from assay.tasks import Task
 
 if TYPE_CHECKING:
-    from assay.grading.batch import NotGraded
+    from assay.grading.batch import BatchConfig, NotGraded
     from assay.lab.interface import SandboxName
     from assay.records import TrialFolder
 
@@ -37,81 +38,27 @@ _UNSURE = 0.01
 
 
 @click.command("grade")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("task", shell_complete=complete_tasks)
+@click.argument("file", metavar="FILE|LIST.jsonl|TRIAL")
+@click.argument("task", required=False, shell_complete=complete_tasks)
+@click.option("--validate", is_flag=True, help="Check only the format; the exit code is 1 if it is invalid.")
 @click.option(
     "--leaderboard",
     type=click.Path(path_type=Path),
     metavar="CSV",
     help="Leaderboard of all human teams, with a column `score`, for an exact percentile.",
 )
-@edition
-@variant
-@sandbox
-@as_json
-@click.pass_obj
-def grade_command(
-    folders: tuple[Path, ...],
-    file: Path,
-    task: str,
-    leaderboard: Path | None,
-    edition: str | None,
-    variant: str | None,
-    sandbox: "SandboxName",
-    json_: bool,
-) -> None:
-    """Grade a submission: score, medal or rank, improvement over the starter.
-
-    The exit code is 0 for every file that could be graded, also for an invalid submission.
-
-    \b
-    Examples:
-      assay grade submission.csv pocket/house-price
-      assay grade sub.csv mlebench/leaf-classification --variant synthetic
-    """
-    _check_exists(file, task)
-    known, home = open_registry(folders).task(task), Home.default()
-    if leaderboard:
-        from assay.grading.leaderboard import read_leaderboard
-
-        known = known.model_copy(update={"leaderboard": read_leaderboard(leaderboard, known.metric)})
-    prepared = load_data(home, known, edition, variant)
-    grade = grade_submission(file, prepared, home=home, sandbox=sandbox)
-    if json_:
-        echo(grade.model_dump_json(indent=2))
-    else:
-        _print_grade(prepared.task, grade)
-
-
-@click.command("validate")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("task", shell_complete=complete_tasks)
-@edition
-@variant
-@click.pass_obj
-def validate_command(
-    folders: tuple[Path, ...], file: Path, task: str, edition: str | None, variant: str | None
-) -> None:
-    """Check the format of a submission without scoring it. The exit code is 1 if it is invalid.
-
-    \b
-    Examples:
-      assay validate submission.csv pocket/house-price
-    """
-    _check_exists(file, task)
-    known = open_registry(folders).task(task)
-    validate_submission(file, load_data(Home.default(), known, edition, variant))
-    echo(f"{file} is a valid submission for {known.id}")
-
-
-@click.command("grade-batch")
-@click.argument("listing", type=click.Path(path_type=Path), metavar="LIST")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    required=True,
+    default=None,
     metavar="DIR",
-    help="Folder for the report.",
+    help="With a list: folder for the report in the published format.",
+)
+@click.option(
+    "--by",
+    type=click.Choice(["step", "node"]),
+    default=None,
+    help="With a trial: after each step, or each node of a search.  [default: step]",
 )
 @edition
 @variant
@@ -119,30 +66,75 @@ def validate_command(
 @quiet
 @as_json
 @click.pass_obj
-def grade_batch_command(
+def grade_command(
     folders: tuple[Path, ...],
-    listing: Path,
-    out: Path,
+    file: str,
+    task: str | None,
+    validate: bool,
+    leaderboard: Path | None,
+    out: Path | None,
+    by: Literal["step", "node"] | None,
     edition: str | None,
     variant: str | None,
     sandbox: "SandboxName",
     quiet: bool,
     json_: bool,
 ) -> None:
-    """Grade a list of submissions and write a report in the published format.
+    """Grade a submission: score, medal or rank, improvement over the starter.
 
-    LIST is a JSON Lines file; each line has competition_id and submission_path.
+    Without a task, grade the submissions of a list and write a report, or the submission of a finished trial after each
+    step. LIST.jsonl has lines with competition_id and submission_path. TRIAL is a folder, or a part of a trial's id.
+    The exit code is 0 for every file that could be graded, also for an invalid submission.
 
     \b
     Examples:
-      assay grade-batch submissions.jsonl --out reports
+      assay grade submission.csv pocket/house-price
+      assay grade sub.csv mlebench/leaf-classification --variant synthetic
+      assay grade submission.csv pocket/house-price --validate
+      assay grade submissions.jsonl --out reports
+      assay grade digits-aide-1 --by node
     """
-    from assay.grading.batch import BatchConfig, NotGraded, grade_all, make_report, read_list, write_report
+    from assay.grading.batch import BatchConfig
+
+    path = Path(file)
+    if task is None:
+        is_list = path.suffix == ".jsonl" or path.is_file()
+        if validate or leaderboard:
+            raise UsageError("--validate and --leaderboard require a submission and its task")
+        if is_list:
+            if out is None:
+                raise UsageError("A list of submissions requires --out DIR, the folder for the report")
+            config = BatchConfig(Home.default(), folders, edition, _batch_variant(variant), sandbox)
+            _grade_list(path, out, config, quiet, json_)
+        else:
+            _grade_trial(TrialPath().convert(file, None, click.get_current_context()), by or "step", json_)
+        return
+    if out or by:
+        raise UsageError("--out requires a list of submissions, and --by a trial; drop the task")
+    _check_exists(path, task)
+    known, home = open_registry(folders).task(task), Home.default()
+    if validate:
+        validate_submission(path, load_data(home, known, edition, variant))
+        echo(f"{path} is a valid submission for {known.id}")
+        return
+    if leaderboard:
+        from assay.grading.leaderboard import read_leaderboard
+
+        known = known.model_copy(update={"leaderboard": read_leaderboard(leaderboard, known.metric)})
+    prepared = load_data(home, known, edition, variant)
+    grade = grade_submission(path, prepared, home=home, sandbox=sandbox)
+    if json_:
+        echo(grade.model_dump_json(indent=2))
+    else:
+        _print_grade(prepared.task, grade)
+
+
+def _grade_list(listing: Path, out: Path, config: "BatchConfig", quiet: bool, json_: bool) -> None:
+    from assay.grading.batch import NotGraded, grade_all, make_report, read_list, write_report
 
     entries = read_list(listing)
     if not entries:
         raise UsageError(f"{listing} lists no submissions")
-    config = BatchConfig(Home.default(), folders, edition, _batch_variant(variant), sandbox)
     results = grade_all(entries, config, progress=choose_progress(quiet or json_))
     written = write_report(out, make_report(results))
     if json_:
@@ -166,31 +158,9 @@ def _batch_row(task: str, path: str | None, result: "Grade | NotGraded") -> list
     return [task, str(path), _score(result) if result.valid_submission else f"invalid: {result.why}"]
 
 
-@click.command("grade-trial")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="TRIAL")
-@click.option(
-    "--by",
-    type=click.Choice(["step", "node"]),
-    default="step",
-    show_default=True,
-    help="Grade after each step, or each node of a search.",
-)
-@as_json
-def grade_trial_command(folder: Path, by: Literal["step", "node"], json_: bool) -> None:
-    """Grade the submission of a finished trial after each step.
-
-    TRIAL is a folder RUN/trials/ID. With --by node, the table compares the metric that each node claims with the score
-    of its submission.
-
-    \b
-    Examples:
-      assay grade-trial runs/first/trials/digits-shell-1-0a1b2c3d4e
-      assay grade-trial runs/first/trials/digits-aide-1-0a1b2c3d4e --by node
-    """
+def _grade_trial(folder: Path, by: Literal["step", "node"], json_: bool) -> None:
     from assay.records import TrialFolder
 
-    if not (folder / "trial.json").is_file():
-        raise UsageError(f"{folder} is not a trial; give a folder RUN/trials/ID")
     if by == "node":
         _print_nodes(TrialFolder(folder), json_)
     else:

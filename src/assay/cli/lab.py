@@ -1,28 +1,20 @@
-"""`assay lab build`, `assay lab check` and `assay lab doctor`."""
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+"""`assay lab build` and `assay lab check`."""
 
 import click
 
-from assay.cli.output import as_json, choose_progress, echo, echo_json, print_tables, quiet, sandbox
+from assay.cli.output import as_json, choose_progress, echo, echo_json, print_tables, quiet
 from assay.core.home import Home
 from assay.core.table import Column, Table
-
-if TYPE_CHECKING:
-    from assay.lab import SandboxName
-    from assay.lab.doctor import Diagnosis
 
 
 @click.group("lab")
 def lab_command() -> None:
-    """Build Python environments for labs; check the sandbox.
+    """Build and check the Python environments of labs; assay doctor checks the sandbox.
 
     \b
     Examples:
       assay lab build core
       assay lab check core
-      assay lab doctor
     """
 
 
@@ -46,7 +38,10 @@ def build_command(name: str, quiet: bool) -> None:
 @click.argument("name", default="core")
 @as_json
 def check_command(name: str, json_: bool) -> None:
-    """Import every package of a built environment inside a sealed lab; exit with 1 if one cannot be imported.
+    """Import every package of a built environment inside a sealed lab, and do some work with the usual ones.
+
+    Lists packages that fail, and those that print something when they are imported, which agents see. Exits with 1 if
+    one fails.
 
     \b
     Examples:
@@ -60,40 +55,14 @@ def check_command(name: str, json_: bool) -> None:
     packages = anyio.run(check_imports, Home.default(), name)
     failed = [each for each in packages if each.error]
     if json_:
-        echo_json("imports/1", packages=packages)
+        echo_json("imports/2", packages=packages)
     else:
-        if failed:
-            columns = (Column("package"), Column("error", kind="prose"))
-            print_tables([Table("failed", columns, tuple((each.package, each.error) for each in failed))])
-        echo(f"{len(packages) - len(failed)} of {len(packages)} packages of {name} can be imported in a sealed lab.")
+        loud = [(each.package, each.printed.strip()[:200]) for each in packages if each.printed.strip()]
+        tables = [("failed", "error", [(each.package, each.error) for each in failed]), ("loud", "prints", loud)]
+        for title, what, rows in tables:
+            if rows:
+                print_tables([Table(title, (Column("package"), Column(what, kind="prose")), tuple(rows))])
+        working, used = len(packages) - len(failed), sum(each.used for each in packages)
+        echo(f"{working} of {len(packages)} packages of {name} work in a sealed lab; {used} were used.")
     if failed:
         raise click.exceptions.Exit(1)
-
-
-@lab_command.command("doctor")
-@sandbox
-@as_json
-def lab_doctor_command(sandbox: "SandboxName", json_: bool) -> None:
-    """Show which sandboxes work on this machine, and test each isolation and resource limit of the strongest.
-
-    \b
-    Examples:
-      assay lab doctor
-      assay lab doctor --sandbox landlock
-    """
-    from assay.lab.doctor import diagnose
-
-    show_diagnosis(diagnose(Home.default(), sandbox), json_)
-
-
-def show_diagnosis(findings: "Sequence[Diagnosis]", json_: bool) -> None:
-    """Print what was checked and what to do about it."""
-    if json_:
-        echo_json("doctor/1", checks=findings)
-        return
-    columns = (Column("check"), Column("state"), Column("detail", kind="prose", min_width=30))
-    rows = [(finding.name, finding.state, finding.detail) for finding in findings]
-    print_tables([Table("checks", columns, tuple(rows))])
-    for finding in findings:
-        if finding.remedy:
-            echo(f"\n{finding.name}: {finding.remedy}")

@@ -1,4 +1,4 @@
-"""`assay config`, `assay doctor` and `assay completion`: this machine, its settings, and the shell."""
+"""`assay config` and `assay doctor`: this machine, its settings, and the shell."""
 
 import os
 import platform
@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from assay import __version__
-from assay.cli.output import as_json, echo, echo_json, print_tables
+from assay.cli.output import as_json, echo, echo_json, print_tables, sandbox
 from assay.core.home import Home
+from assay.core.installation import install_command
 from assay.core.table import Column, Table
 
 if TYPE_CHECKING:
     from assay.lab.doctor import Diagnosis
+    from assay.lab.interface import SandboxName
 
 _DEVELOPMENT = ("docs", "lint", "test")
 """Extras for working on Assay itself."""
@@ -23,8 +25,14 @@ _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "OPENROUTER_AP
 
 
 @click.command("config")
+@click.option(
+    "--completion",
+    type=click.Choice(["bash", "zsh", "fish"]),
+    default=None,
+    help="Instead, print the script that completes commands, options, tasks, agents, runs and trials in a shell.",
+)
 @as_json
-def config_command(json_: bool) -> None:
+def config_command(completion: str | None, json_: bool) -> None:
     """Show the configuration file, the settings that apply to every run, and where each comes from.
 
     Settings in the file have the names of a plan file's; it begins with: format = "config/1".
@@ -32,8 +40,15 @@ def config_command(json_: bool) -> None:
     \b
     Examples:
       assay config
+      eval "$(assay config --completion bash)"          # in ~/.bashrc
+      eval "$(assay config --completion zsh)"           # in ~/.zshrc
+      assay config --completion fish > ~/.config/fish/completions/assay.fish
     """
-    from assay.runs.plan_config import VARIABLES, PlanConfig, find_user_config, resolve_config
+    if completion:
+        _print_completion(completion)
+        return
+    from assay.core.home import find_user_config
+    from assay.runs.plan_config import VARIABLES, PlanConfig, resolve_config
 
     path = find_user_config(os.environ)
     config, origins = resolve_config(PlanConfig(), PlanConfig())
@@ -55,22 +70,36 @@ def config_command(json_: bool) -> None:
 
 
 @click.command("doctor")
+@sandbox
 @as_json
-def doctor_command(json_: bool) -> None:
+def doctor_command(sandbox: "SandboxName", json_: bool) -> None:
     """Check this machine: Python, extras, lab environments, API keys, load, and what sandboxes enforce.
 
     \b
     Examples:
       assay doctor
+      assay doctor --sandbox landlock
     """
-    from assay.cli.lab import show_diagnosis
     from assay.lab.doctor import diagnose
 
-    findings = [*_check_machine(), *diagnose(Home.default())]
-    show_diagnosis(findings, json_)
-    if not json_:
-        missing = sum(finding.state == "missing" for finding in findings)
-        echo(f"\n{len(findings)} checks, {missing} missing.")
+    findings = [*_check_machine(), *diagnose(Home.default(), sandbox)]
+    if json_:
+        echo_json("doctor/1", checks=findings)
+        return
+    columns = (Column("check"), Column("state"), Column("detail", kind="prose", min_width=30))
+    print_tables([Table("checks", columns, tuple((each.name, each.state, _detail(each)) for each in findings))])
+    problems = [finding for finding in findings if finding.remedy and finding.state != "optional"]
+    for finding in problems:
+        echo(f"\n{finding.name}: {finding.remedy}")
+    missing = sum(finding.state == "missing" for finding in findings)
+    optional = sum(finding.state == "optional" for finding in findings)
+    echo(f"\n{len(findings)} checks: {missing} missing, {optional} optional and not there.")
+
+
+def _detail(finding: "Diagnosis") -> str:
+    """Return what was found; of what is optional, also how to get it, which needs no sentence of its own."""
+    is_optional = finding.state == "optional" and finding.remedy
+    return f"{finding.detail}; {finding.remedy}" if is_optional else finding.detail
 
 
 def _check_machine() -> "list[Diagnosis]":
@@ -90,9 +119,9 @@ def _check_machine() -> "list[Diagnosis]":
         if all(map(_is_installed, _packages_of(extra))):
             checks.append(Diagnosis(f"extra {extra}", "ok", "installed"))
         else:
-            checks.append(Diagnosis(f"extra {extra}", "degraded", "not installed", f"pip install 'mlassay[{extra}]'"))
+            checks.append(Diagnosis(f"extra {extra}", "optional", "not installed", install_command(extra)))
     keys = [name for name in _KEYS if os.environ.get(name)]
-    checks.append(Diagnosis("API keys", "ok" if keys else "degraded", ", ".join(keys) or "none in the environment"))
+    checks.append(Diagnosis("API keys", "ok" if keys else "optional", ", ".join(keys) or "none in the environment"))
     return checks
 
 
@@ -109,17 +138,7 @@ def _is_installed(package: str) -> bool:
     return True
 
 
-@click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion_command(shell: str) -> None:
-    """Print the script that completes commands, options, tasks, agents, runs and trials in a shell.
-
-    \b
-    Examples:
-      eval "$(assay completion bash)"          # in ~/.bashrc
-      eval "$(assay completion zsh)"           # in ~/.zshrc
-      assay completion fish > ~/.config/fish/completions/assay.fish
-    """
+def _print_completion(shell: str) -> None:
     from click.shell_completion import get_completion_class
 
     from assay.cli import assay

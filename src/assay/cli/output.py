@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.complete import complete_runs
+from assay.cli.arguments import RunPath
 from assay.core.text import strip_control
 from assay.lab.sandboxes import AUTO, check_sandbox
 
@@ -88,12 +88,17 @@ def find_newest_run() -> Path:
     raise click.UsageError("There is no run below this folder; pass the folder of one")
 
 
+imported_suite = click.option(
+    "--suite",
+    metavar="NAME",
+    help="The benchmark of all tasks that other harnesses report, where they name it differently.",
+)
+
 run_argument = click.argument(
     "folder",
     required=False,
-    type=click.Path(exists=True, path_type=Path),
+    type=RunPath(),
     metavar="[RUN]",
-    shell_complete=complete_runs,
     callback=lambda ctx, param, value: value or find_newest_run(),
 )
 
@@ -104,14 +109,9 @@ def open_run(path: Path) -> "RunFolder":
 
     if path.is_dir():
         return RunFolder(path)
-    import atexit
-    import tempfile
+    from assay.interop.importers.read import open_bundle
 
-    from assay.records.bundle import unpack_bundle
-
-    folder = Path(tempfile.mkdtemp(prefix="assay-bundle-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return unpack_bundle(path, folder / path.stem)
+    return open_bundle(path)
 
 
 def echo(text: object = "", *, err: bool = False, nl: bool = True, indent: int | None = None) -> None:
@@ -152,10 +152,13 @@ def make_console() -> "Console":
 
 
 def open_registry(folders: Sequence[Path]) -> "Registry":
-    """Return the built-in suites and those given with `--tasks`."""
+    """Return the suites of Assay, of the user's configuration and those given with `--tasks`."""
     from assay.tasks import Registry
 
-    return Registry(folders)
+    registry = Registry(folders)
+    for reason in registry.skipped.values():
+        echo(f"warning: skipping a suite of your configuration: {reason}", err=True)
+    return registry
 
 
 def load_data(home: "Home", task: "Task", edition: str | None, variant: str | None) -> "Prepared":
@@ -166,6 +169,16 @@ def load_data(home: "Home", task: "Task", edition: str | None, variant: str | No
     if variant is None and chosen != "real":
         echo(f"Using {chosen} data of {task.id}, the only variant that is prepared.", err=True)
     return load_prepared(home, task, edition, chosen)
+
+
+def read_size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Read the value of an option that is a size, such as `4GB`."""
+    from assay.core.quantities import parse_size
+
+    try:
+        return None if value is None else parse_size(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def choose_progress(hidden: bool) -> "Progress":

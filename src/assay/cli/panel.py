@@ -1,4 +1,4 @@
-"""`assay panel`."""
+"""`assay new panel`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,8 +55,8 @@ def panel_command(
 
     \b
     Examples:
-      assay panel pocket/house-price
-      assay panel mlagentbench/feedback --variant synthetic-0 --seeds 3
+      assay new panel pocket/house-price
+      assay new panel mlagentbench/feedback --variant synthetic-0 --seeds 3
     """
     known = open_registry(folders).task(task)
     progress = choose_progress(quiet or json_)

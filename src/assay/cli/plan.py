@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.output import as_json, echo, echo_json, print_tables
-from assay.cli.planning import make_plan, plan_options
+from assay.cli.planning import PlanCommand, make_plan, plan_options
 from assay.core.errors import MissingDependency
 from assay.core.home import Home
 from assay.core.table import Column, Table
@@ -33,7 +33,7 @@ _COLUMNS = (
 _FORECAST = ("lines", "unready", "environments", "unbuilt", "trials", "done", "time", "cost")
 
 
-@click.command("plan")
+@click.command("plan", cls=PlanCommand)
 @plan_options
 @as_json
 @click.pass_context
@@ -90,6 +90,8 @@ def plan_command(ctx: click.Context, /, json_: bool, **options: Any) -> None:
     _print_unready(result.unready)
     if result.environments:
         echo(f"Lab environment: {', '.join(result.environments)}")
+    if plan.layout != "workspace":
+        echo(f"Layout of labs: {plan.layout}")
     for name in result.unbuilt:
         echo(f"The run builds environment {name} first ({describe_size(name)}).")
     if model_settings := _model_settings(plan):

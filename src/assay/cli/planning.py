@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from assay.cli.arguments import Count, GroupedCommand
 from assay.cli.complete import complete_agents, complete_tasks
-from assay.cli.output import echo, edition, open_registry, sandbox, variant
+from assay.cli.output import echo, edition, open_registry, read_size, sandbox, variant
 from assay.core.errors import UsageError
-from assay.core.quantities import parse_duration, parse_size
+from assay.core.quantities import parse_duration
 from assay.core.text import one_line
 
 if TYPE_CHECKING:
@@ -26,17 +27,35 @@ _OF_STUDIES = ("csv_", "markdown", "table", "figure", "html")
 
 
 def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    if value is not None and value.replace(".", "", 1).isdigit():
+        raise click.BadParameter(f"{value} has no unit; write {value}s, {value}m or {value}h")
     try:
         return None if value is None else parse_duration(value)
     except ValueError as error:
         raise click.BadParameter(str(error)) from None
 
 
-def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    try:
-        return None if value is None else parse_size(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
+GROUPS = {
+    "Agents and models": ("agents", "models", "roles", "model_settings", "preset", "pressure"),
+    "Tasks and data": ("edition", "variant", "describe", "descriptions", "selection", "feedback"),
+    "Trials": ("seeds", "again", "failed", "out"),
+    "Budget of a trial": ("time_", "steps", "tokens", "cost"),
+    "Lab": ("memory", "gpus", "sandbox", "layout", "environment", "weights"),
+    "Execution": ("cores", "attempts", "total_time", "total_cost", "on", "build", "config", "trust"),
+    "Output": ("view", "quiet", "json_"),
+}
+"""The sections of the help of `assay run` and `assay plan`."""
+
+
+class PlanCommand(GroupedCommand):
+    """A command with the options of a plan, in groups."""
+
+    groups = GROUPS
+
+
+def trust_option(help: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option that allows what a stranger's file asks for."""
+    return click.option("--trust", is_flag=True, help=help)
 
 
 _WHAT = (
@@ -77,14 +96,14 @@ _WHAT = (
         help="Settings of a published study: mlagentbench-paper, mlebench-aide, mlebench-aide-two-gpus, mlebench-mlab, "
         "mlebench-openhands, aira-greedy, aira-mcts or aira-evolution. assay plan shows what it sets.",
     ),
-    click.option("--seeds", default=3, show_default=True, type=click.IntRange(1), help="Trials per task and agent."),
+    click.option("--seeds", default=3, show_default=True, type=Count(), help="Trials per task and agent."),
     click.option(
         "--time", "time_", metavar="DURATION", callback=_duration, help="Time per trial.  [default: set by the task]"
     ),
     click.option("--steps", type=click.IntRange(1), default=None, help="Steps per trial.  [default: set by the task]"),
     click.option("--tokens", type=click.IntRange(1), default=None, help="Tokens per trial, over all models."),
     click.option("--cost", type=click.FloatRange(0, min_open=True), default=None, help="Cost per trial in US dollars."),
-    click.option("--memory", metavar="SIZE", callback=_size, help="Memory per trial, e.g. 8GB."),
+    click.option("--memory", metavar="SIZE", callback=read_size, help="Memory per trial, e.g. 8GB."),
     click.option("--gpus", type=click.IntRange(0), default=None, help="GPUs per trial."),
     click.option(
         "--describe",
@@ -102,13 +121,59 @@ _WHAT = (
         "obfuscated, TASK/description_obfuscated.md.",
     ),
     click.option(
-        "--trust",
-        is_flag=True,
-        help="Allow the plan file to send API keys to other hosts, run code, and use files outside its folder.",
+        "--policy",
+        metavar="NAME",
+        default=None,
+        help="Search policy of agents that have one, such as aide: greedy, mcts, evolution, restarts, random, or your "
+        "own as path.py:function.",
     ),
+    click.option(
+        "--selection",
+        type=click.Choice(["own", "hidden", "report"]),
+        default="own",
+        show_default=True,
+        help="Who picks the final submission: the agent (own); Assay, among all candidates, by hidden validation rows "
+        "that are split off the training data (hidden); or the agent, with Assay's pick recorded (report).",
+    ),
+    click.option(
+        "--feedback",
+        type=click.Choice(["nothing", "rank", "score"]),
+        default="nothing",
+        show_default=True,
+        help="What an agent is told about a candidate that it offers; half of the hidden rows are then for feedback.",
+    ),
+    click.option(
+        "--submit",
+        type=click.Choice(["file", "code"]),
+        default="file",
+        show_default=True,
+        help="What agents submit: the file that is graded, or code, which Assay runs from scratch in a fresh lab to "
+        "make that file.",
+    ),
+    click.option(
+        "--claim",
+        is_flag=True,
+        help="Ask agents what score they expect of their submission, with an interval, and compare it with the score.",
+    ),
+    click.option(
+        "--pressure",
+        multiple=True,
+        type=click.IntRange(0, 100),
+        metavar="N",
+        help="Rounds after the agent's own end in which a user asks it to improve the score. Repeat to compare "
+        "several: --pressure 0 --pressure 3.  [default: 0]",
+    ),
+    trust_option("Allow the plan file to send API keys to other hosts, run code, and use files outside its folder."),
     edition,
     variant,
     sandbox,
+    click.option(
+        "--layout",
+        type=click.Choice(["workspace", "mlebench"]),
+        default="workspace",
+        show_default=True,
+        help="Paths in labs; mlebench: /home/data, /home/submission etc. as in MLE-bench's container, for its agents.",
+    ),
     click.option(
         "--environment",
         metavar="NAME|FILE.txt",
@@ -153,7 +218,7 @@ _HOW = (
     click.option(
         "--build/--no-build",
         default=None,
-        help="Whether to build environments that are missing.  [default: build]",
+        help="Whether to build environments and prepare data that takes seconds, where missing.  [default: build]",
     ),
     click.option(
         "-c",
@@ -209,18 +274,20 @@ def make_plan(ctx: click.Context) -> "tuple[Plan, PlanConfig]":
     config, origins = resolve_config(flags, plan)
     risks = find_risks(plan, flags, Path(files[0]).absolute().parent) if files else ()
     if risks:
-        _ask_for_trust(files[0], risks, trust=ctx.params["trust"])
+        ask_for_trust(files[0], risks, trust=ctx.params["trust"])
     return build_plan(config, origins, open_registry(folders), folders[0] if folders else None, risks), config
 
 
-def _ask_for_trust(file: str, risks: Sequence[str], *, trust: bool) -> None:
+def ask_for_trust(file: str, risks: tuple[str, ...], *, trust: bool) -> None:
     """Ask on the terminal whether a plan file may do what it says; without one, only `--trust` allows it."""
+    from assay.runs.planned import refuse
+
     listed = "\n".join(f"  - {one_line(risk)}" for risk in risks)
     if trust:
         echo(f"{file} is trusted to\n{listed}", err=True)
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(f"{file} would\n{listed}\nIf you trust it, pass --trust")
+        refuse(file, risks)
     echo(f"{file} would\n{listed}", err=True)
     if not click.confirm("Do you trust it?", err=True):
         raise UsageError(f"{file} is not trusted")

@@ -1,4 +1,4 @@
-"""`assay power`."""
+"""`assay study power`."""
 
 from pathlib import Path
 
@@ -46,9 +46,9 @@ def power_command(
 
     \b
     Examples:
-      assay power --difference 10
-      assay power mlebench:low --seeds 3
-      assay power mlebench --seeds 3 --difference 5 --from runs/pilot
+      assay study power --difference 10
+      assay study power mlebench:low --seeds 3
+      assay study power mlebench --seeds 3 --difference 5 --from runs/pilot
     """
     from assay.core.text import plural
     from assay.results.power import find_designs, find_difference, pilot_of_sample, pilot_of_trials

@@ -1,19 +1,19 @@
 """`assay prepare`."""
 
 import json
-from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from assay.cli.complete import complete_tasks
-from assay.cli.output import as_json, choose_progress, echo, edition, open_registry, quiet
+from assay.cli.output import as_json, choose_progress, echo, edition, open_registry, quiet, read_size
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
 from assay.core.text import plural
 from assay.data.proof import default_variant
-from assay.data.store import Prepared, PrepareOptions, prepare
-from assay.lab.host.memory import find_memory_shortage
+from assay.data.side_by_side import Preparation, prepare_all, prepare_in_turn
+from assay.data.store import Prepared, PrepareOptions, load_prepared
+from assay.lab.host.memory import find_memory_shortage, machine_memory
 
 
 @click.command("prepare")
@@ -32,6 +32,14 @@ from assay.lab.host.memory import find_memory_shortage
     "with archives of several.",
 )
 @click.option("--unverified", is_flag=True, help="Accept data that differs from the published one; results are marked.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Prepare so many tasks at a time.")
+@click.option(
+    "--memory",
+    callback=read_size,
+    default=None,
+    metavar="SIZE",
+    help="With --jobs: tasks that together take more are not prepared at the same time.  [default: the machine's]",
+)
 @click.option("--again", is_flag=True, help="Prepare again even if the data is up to date.")
 @quiet
 @as_json
@@ -45,6 +53,8 @@ def prepare_command(
     keep_raw: bool,
     raw: Path | None,
     unverified: bool,
+    jobs: int,
+    memory: int | None,
     again: bool,
     quiet: bool,
     json_: bool,
@@ -57,31 +67,41 @@ def prepare_command(
     \b
     Examples:
       assay prepare pocket
-      assay prepare mlebench:low
+      assay prepare mlebench:low --jobs 4
       assay prepare mlebench/leaf-classification --raw ~/Downloads/leaf.zip
       assay prepare mlebench:low --synthetic
     """
     chosen = _variant(synthetic, seed, keep_raw, raw, unverified)
     tasks, home = open_registry(folders).select_all(names), Home.default()
     progress = choose_progress(quiet or json_)
-    done, failed = [], []
-    for number, task in enumerate(tasks, 1):
+    for task in tasks:
+        if edition and edition not in task.editions:
+            raise UsageError(f"{task.id} has no edition {edition!r}; it has: {', '.join(task.editions)}")
+    done, failed, preparations = [], [], []
+    for task in tasks:
         variant = chosen or default_variant(task, raw)
         if not synthetic and (shortage := find_memory_shortage(task)):
             echo(f"warning: {shortage}", err=True)
-        try:
-            with progress.stage(f"{number} of {len(tasks)}: {task.id}") if len(tasks) > 1 else nullcontext():
-                # No checksum can tell whether the user's data is what is prepared already.
-                is_other = raw is not None and variant == "unverified"
-                options = PrepareOptions(again=again or is_other, user_copy=raw, keep_raw=keep_raw)
-                data = prepare(home, task, edition, variant, progress=progress, options=options)
-        except UsageError:
-            raise
-        except (AssayError, ValueError, OSError) as error:  # a prepare.py meets data it was not written for
+        # No checksum can tell whether the user's data is what is prepared already.
+        is_other = raw is not None and variant == "unverified"
+        options = PrepareOptions(again=again or is_other, user_copy=raw, keep_raw=keep_raw)
+        preparations.append(Preparation(task, edition, variant, options))
+    work = (
+        prepare_in_turn(home, preparations, progress=progress)
+        if jobs == 1
+        else prepare_all(home, preparations, jobs=jobs, memory=memory or machine_memory(), progress=progress)
+    )
+    for preparation, error in work:
+        task = preparation.task
+        # A prepare.py meets data it was not written for.
+        if isinstance(error, UsageError) or not isinstance(error, AssayError | ValueError | OSError | None):
+            raise error
+        if error is not None:
             failed.append({"task": task.id, "why": str(error)})
             if not json_:
                 echo(f"{task.id}: {error}", err=True)
         else:
+            data = load_prepared(home, task, edition, preparation.variant)
             done.append(_entry(data))
             if not json_:
                 echo(f"{task.id}: prepared, edition {data.edition}, {data.variant} data{_notes(data)}")

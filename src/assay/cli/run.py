@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.complete import complete_trials
+from assay.cli.arguments import TrialPath
 from assay.cli.output import choose_progress, echo, quiet
-from assay.cli.planning import execution_options, make_plan, plan_options, read_flags
+from assay.cli.planning import (
+    PlanCommand,
+    ask_for_trust,
+    execution_options,
+    make_plan,
+    plan_options,
+    read_flags,
+    trust_option,
+)
 from assay.cli.report import print_report
 from assay.cli.view import viewing
 from assay.core.errors import UsageError
@@ -22,9 +30,10 @@ from assay.records.fork import fork
 if TYPE_CHECKING:
     from assay.runs.driver import Unstarted
     from assay.runs.plan_config import PlanConfig
+    from assay.runs.planned import Allow
 
 
-@click.command("run")
+@click.command("run", cls=PlanCommand)
 @plan_options
 @click.option(
     "--again",
@@ -97,10 +106,13 @@ def _is_run(folder: Path) -> bool:
 
 def _rerun(run: RunFolder, trials: list[TrialFolder], failed: bool) -> list[str]:
     """Add reruns of finished trials, and return their ids."""
+    from assay.runs.executors import ExecutorConfig
+    from assay.runs.planned import check_planned
     from assay.runs.rerun import find_newest, rerun
 
     newest = {trial.path.name: trial for trial in (find_newest(run, trial) for trial in trials)}.values()
     chosen = [trial for trial in newest if trial.state.final and (not failed or trial.state.status == "failed")]
+    check_planned(run, (trial.file for trial in chosen), ExecutorConfig(), Home.default(), _choose_answer(), _tasks())
     names = [rerun(run, trial, Home.default()).path.name for trial in chosen]
     what = "failed trials" if failed else "finished trials"
     echo(f"Rerunning {plural(len(names), 'trial')}." if names else f"There are no {what} to rerun.", err=True)
@@ -108,13 +120,9 @@ def _rerun(run: RunFolder, trials: list[TrialFolder], failed: bool) -> list[str]
 
 
 @click.command("resume")
-@click.argument(
-    "folder",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="RUN|TRIAL",
-    shell_complete=complete_trials,
-)
+@click.argument("folder", type=TrialPath(or_run=True), metavar="RUN|TRIAL")
 @click.option("--step", type=click.IntRange(0), default=None, help="With a trial: fork it from this step.")
+@trust_option("Allow a run from elsewhere to run its agent's code, use its addresses and read files outside it.")
 @execution_options
 @quiet
 @click.pass_context
@@ -128,9 +136,10 @@ def resume_command(ctx: click.Context, /, folder: Path, step: int | None, quiet:
     \b
     Examples:
       assay resume runs/first
-      assay resume runs/first/trials/digits-research-1-0a1b2c3d4e --step 7
+      assay resume digits-research-1 --step 7
     """
     from assay.runs.plan_config import PlanConfig, config_from_flags, resolve_config
+    from assay.runs.planned import inherit
 
     config, _ = resolve_config(config_from_flags(read_flags(ctx)), PlanConfig())
     if not (folder / "trial.json").exists():
@@ -140,7 +149,8 @@ def resume_command(ctx: click.Context, /, folder: Path, step: int | None, quiet:
         return
     run, trial = _run_of(folder), TrialFolder(folder.resolve())
     if step is not None:
-        trial = fork(run, trial, step)
+        parent, trial = trial, fork(run, trial, step)
+        inherit(Home.default(), parent.file, trial.file)
         echo(f"Forked from step {step}: {trial.path.name}", err=True)
     _execute(run, config, quiet, resumed=True, only=[trial.path.name])
 
@@ -161,17 +171,30 @@ def run_unfinished(
 
     reporting = Reporting(NoProgress() if quiet else show_run(run), partial(echo, err=True))
     try:
-        return execute_trials(run, config, Home.default(), reporting, only=only, resumed=resumed)
+        return execute_trials(
+            run, config, Home.default(), reporting, only=only, resumed=resumed, allow=_choose_answer(), tasks=_tasks()
+        )
     except Stopped:
         echo(f"error: interrupted; to continue, run: assay resume {run.path}", err=True)
         raise click.exceptions.Exit(130) from None
+
+
+def _choose_answer() -> "Allow":
+    """Return who says whether a run that was not planned here is trusted: the option, or the person at the terminal."""
+    trust = bool(click.get_current_context().params.get("trust"))
+    return lambda run, risks: ask_for_trust(f"{run}, which was not planned here,", risks, trust=trust)
+
+
+def _tasks() -> tuple[Path, ...]:
+    folders: tuple[Path, ...] = click.get_current_context().obj
+    return folders
 
 
 def _print_end(run: RunFolder, unstarted: "Unstarted | None") -> None:
     from assay.runs.execute import check_infrastructure
 
     print_report(run)
-    echo(f"\nRun folder: {run.path}\nFor an HTML page, run: assay report {run.path} --html report.html")
+    echo(f"\nRun folder: {run.path}\nTo see every step, run: assay view {run.path}")
     if unstarted:
         verb = "was" if unstarted.trials == 1 else "were"
         echo(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.complete import complete_trials
+from assay.cli.arguments import TrialPath
 from assay.cli.output import as_json, echo, show_table
 from assay.core.errors import RecordError, UsageError
 from assay.core.table import Column, Table, Value
@@ -67,12 +67,7 @@ def _summarize(path: Path) -> dict[str, Value]:
 
 
 @click.command("logs")
-@click.argument(
-    "trial",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="TRIAL",
-    shell_complete=complete_trials,
-)
+@click.argument("trial", type=TrialPath(), metavar="TRIAL")
 @click.option("--step", type=click.IntRange(0), default=None, help="Only this step.")
 @click.option("--follow", "-f", is_flag=True, help="Show what happens until the trial has ended.")
 @click.option("--lines", default=12, show_default=True, type=click.IntRange(1), help="Lines of each text to show.")
@@ -80,14 +75,14 @@ def _summarize(path: Path) -> dict[str, Value]:
 def logs_command(trial: Path, step: int | None, follow: bool, lines: int, json_: bool) -> None:
     """Show what an agent did in a trial, in order: prompts' replies, commands, outputs, its crash, its grade.
 
+    TRIAL is the folder of a trial, or the start or end of its id.
+
     \b
     Examples:
-      assay logs runs/first/trials/digits-automl-1-0a1b2c3d4e
-      assay logs runs/first/trials/digits-aide-1-0a1b2c3d4e --step 3 --lines 100
-      assay logs runs/first/trials/digits-aide-1-0a1b2c3d4e --follow
+      assay logs digits-automl-1
+      assay logs runs/first/digits-aide-1 --step 3 --lines 100
+      assay logs 0a1b2c3d4e --follow
     """
-    if not (trial / "trial.json").exists():
-        raise UsageError(f"{trial} is not a trial: it has no trial.json")
     if follow and json_:
         raise UsageError("--follow and --json exclude each other")
     folder = TrialFolder(trial)

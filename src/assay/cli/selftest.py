@@ -1,4 +1,4 @@
-"""`assay selftest`."""
+"""`assay study selftest`."""
 
 import click
 
@@ -20,8 +20,8 @@ def selftest_command(what: str, short: bool, seed: int, simulations: int, json_:
 
     \b
     Examples:
-      assay selftest statistics --short
-      assay selftest statistics --seed 7
+      assay study selftest statistics --short
+      assay study selftest statistics --seed 7
     """
     from assay.results.selftest import check_statistics, make_table
 

@@ -4,21 +4,27 @@ import json
 import socket
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.cli.arguments import count_matches, match_trials
 from assay.cli.output import as_json, echo, open_run, print_tables, run_argument
 from assay.core.errors import UsageError
 from assay.core.table import Column, Formatted, Table
+from assay.core.text import one_line
 from assay.records import RunFolder, TrialFolder
 
 if TYPE_CHECKING:
     from assay.runs.status import RunStatus, TrialStatus
 
 _INTERVAL = 1.0
+_LISTED = 40
+"""Runs of up to this many trials are listed trial by trial."""
+_FAILED = 10
 _COLUMNS = (
     Column("trial", min_width=24),
     Column("agent", min_width=12, drop=7),
@@ -44,11 +50,13 @@ _COLUMNS = (
     default=None,
     help="Show the last lines of the log of one trial; the start or end of its id is enough.",
 )
+@click.option("--all", "all_", is_flag=True, help="List every trial of a large run instead of counting them.")
 @click.option("--lines", default=20, show_default=True, type=click.IntRange(1), help="With --trial: number of lines.")
-def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, lines: int) -> None:
+def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, all_: bool, lines: int) -> None:
     """Show the progress of a run: trials by state, failures by cause, time, tokens, cost.
 
-    Only reads, and can be used from anywhere while the run is in progress.
+    Of more than 40 trials, it counts those of each task and agent by state, and lists those that run or failed; --all
+    lists every trial. Only reads, and can be used from anywhere while the run is in progress.
 
     \b
     Examples:
@@ -64,26 +72,20 @@ def status_command(folder: Path, json_: bool, follow: bool, trial: str | None, l
     elif follow:
         _follow(run, json_)
     else:
-        _print_status(read_named_status(run, utc_now()), json_)
+        _print_status(read_named_status(run, utc_now()), json_, all_)
 
 
 def _find_trial(run: RunFolder, part: str) -> TrialFolder:
-    """Return the one trial whose id starts or ends with `part`: where space is short, only its ends are shown."""
-    matches = [
-        folder for folder in run.trials() if folder.path.name.startswith(part) or folder.path.name.endswith(part)
-    ]
-    exact = [folder for folder in matches if folder.path.name == part]
-    if len(exact) == 1:
-        return exact[0]
+    """Return the trial whose id starts or ends with `part`: where space is short, only its ends are shown."""
+    matches = match_trials(run.path, part)
     if not matches:
         raise UsageError(f"No trial of {run.path} is called {part}; to list them, run: assay status {run.path}")
     if len(matches) > 1:
-        raise UsageError(f"{len(matches)} trials of {run.path} start or end with {part}; give more of the id")
-    return matches[0]
+        raise UsageError(f"{count_matches(matches)} of {run.path} match {part}; give more of the id")
+    return TrialFolder(matches[0])
 
 
 def _print_lines(lines: list[str], json_: bool) -> None:
-    from assay.core.text import one_line
 
     if json_:
         echo(json.dumps(lines, indent=2))
@@ -92,14 +94,16 @@ def _print_lines(lines: list[str], json_: bool) -> None:
         echo(one_line(line))
 
 
-def _print_status(status: "RunStatus", json_: bool) -> None:
+def _print_status(status: "RunStatus", json_: bool, all_: bool = False) -> None:
     from assay.cli.live import summarize_status
     from assay.core.quantities import format_cost, format_duration
-    from assay.core.text import one_line
 
     if json_:
         echo(json.dumps(_to_json(status), indent=2))
         return
+    if len(status.trials) > _LISTED and not all_:
+        print_tables([_count_stages(status)])
+        echo()
     elsewhere = any(trial.node not in (None, socket.gethostname()) for trial in status.trials)
     rows = [
         (
@@ -115,13 +119,37 @@ def _print_status(status: "RunStatus", json_: bool) -> None:
             one_line(trial.why or "", 60),
             one_line(trial.node or ""),
         )
-        for trial in status.trials
+        for trial in (status.trials if all_ or len(status.trials) <= _LISTED else _find_notable(status))
     ]
     columns = _COLUMNS if elsewhere else _COLUMNS[:-1]
-    print_tables([Table("trials", columns, tuple(row[: len(columns)] for row in rows))])
-    echo()
+    if rows:
+        print_tables([Table("trials", columns, tuple(row[: len(columns)] for row in rows))])
+        echo()
     for line in summarize_status(status):
         echo(line)
+
+
+def _find_notable(status: "RunStatus") -> "list[TrialStatus]":
+    """Return the trials of a large run that a user asks for first: those that run, then the last that failed."""
+    running = [trial for trial in status.trials if trial.stage in ("running", "grading")]
+    return [*running, *[trial for trial in status.trials if trial.stage == "failed"][-_FAILED:]]
+
+
+def _count_stages(status: "RunStatus") -> Table:
+    """Return tasks × agents with the number of trials by state, such as `3 done, 1 failed`."""
+    cells: dict[str, dict[str, Counter[str]]] = {}
+    for trial in status.trials:
+        cells.setdefault(trial.task, {}).setdefault(trial.agent, Counter())[trial.stage] += 1
+    agents = list(dict.fromkeys(trial.agent for trial in status.trials))
+    columns = (Column("task", min_width=16), *(Column(agent, one_line(agent), min_width=14) for agent in agents))
+    rows = [
+        (
+            one_line(task),
+            *(", ".join(f"{n} {stage}" for stage, n in by_agent.get(agent, {}).items()) for agent in agents),
+        )
+        for task, by_agent in cells.items()
+    ]
+    return Table("stages", columns, tuple(rows), f"{status.name}: {len(status.trials):,} trials")
 
 
 def _state(trial: "TrialStatus") -> str:

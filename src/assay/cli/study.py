@@ -1,5 +1,6 @@
 """`assay study`: a command for each study, whose options are its settings."""
 
+import importlib
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,7 +15,8 @@ from click.core import ParameterSource
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from assay.cli.complete import complete_runs, complete_tasks
+from assay.cli.arguments import RunPath
+from assay.cli.complete import complete_tasks
 from assay.cli.output import (
     as_json,
     choose_progress,
@@ -63,13 +65,17 @@ _OUTPUTS = (
     quiet,
 )
 _ARGUMENTS = {
-    "runs": click.argument(
-        "names", nargs=-1, metavar="[RUN]…", type=click.Path(exists=True), shell_complete=complete_runs
-    ),
-    "optional runs": click.argument(
-        "names", nargs=-1, metavar="[RUN]…", type=click.Path(exists=True), shell_complete=complete_runs
-    ),
+    "runs": click.argument("names", nargs=-1, metavar="[RUN]…", type=RunPath()),
+    "optional runs": click.argument("names", nargs=-1, metavar="[RUN]…", type=RunPath()),
     "tasks": click.argument("names", nargs=-1, metavar="[TASK|SUITE]…", shell_complete=complete_tasks),
+}
+
+
+_TOOLS = {
+    "power": "How many tasks and seeds find a difference between agents.",
+    "subset": "The fewest tasks that rank agents like all tasks do.",
+    "aggregate": "Medal rates, standard errors and pass@k of grading reports, also published ones.",
+    "selftest": "Simulations: do intervals cover, do tests hold, are promises of power kept?",
 }
 
 
@@ -77,17 +83,27 @@ class _Studies(click.Group):
     """Finds studies by name, as `path.py:NAME` those of any file."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all studies that are registered."""
-        return STUDIES.names()
+        """Return the names of all studies that are registered, and of the tools."""
+        return [*STUDIES.names(), *_TOOLS]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load one study."""
+        """Load one study, or the module of a tool."""
+        if cmd_name in _TOOLS:
+            tool: click.Command = getattr(importlib.import_module(f"assay.cli.{cmd_name}"), f"{cmd_name}_command")
+            return tool
         return make_command(STUDIES.load(cmd_name))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List studies, which read runs, apart from tools of experimenters."""
+        with formatter.section("Studies"):
+            formatter.write_dl([(name, STUDIES.load(name).summary) for name in STUDIES.names()])
+        with formatter.section("Design and statistics"):
+            formatter.write_dl(list(_TOOLS.items()))
 
 
 @click.group("study", cls=_Studies)
 def study_command() -> None:
-    """Study the results of runs beyond their scores.
+    """Study the results of runs beyond their scores, and plan how many tasks and seeds a comparison needs.
 
     A study of your own is named as path.py:NAME; see docs/studies.md.
 
@@ -100,6 +116,7 @@ def study_command() -> None:
       assay study similarity runs/first --against notebooks
       assay study violations runs/first
       assay study leaderboard runs/mine
+      assay study power --difference 10
       assay study path/to/own.py:STUDY runs/first --json
     """
 
@@ -180,7 +197,7 @@ def _read_settings(ctx: click.Context, study: Study[Any]) -> StudySettings:
 
 def _run(ctx: click.Context, study: Study[Any], settings: StudySettings) -> StudyResult:
     hidden = ctx.params["quiet"] or ctx.params["json_"]
-    names: tuple[str, ...] = ctx.params["names"]
+    names: tuple[str, ...] = tuple(map(str, ctx.params["names"]))
     runs: list[RunFolder] = []
     if study.reads == "plan":
         runs = _find_or_make_runs(ctx, study, settings)

@@ -1,19 +1,16 @@
-"""`assay subset`."""
+"""`assay study subset`."""
 
 from pathlib import Path
 
 import click
 
-from assay.cli.complete import complete_runs
+from assay.cli.arguments import RunPath
 from assay.cli.output import as_json, echo, open_run, print_tables
 from assay.core.errors import UsageError
 
 
 @click.command("subset")
-@click.argument(
-    "runs", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="RUN…",
-    shell_complete=complete_runs,
-)  # fmt: skip
+@click.argument("runs", nargs=-1, required=True, type=RunPath(), metavar="RUN…")
 @click.option(
     "--correlation",
     type=click.FloatRange(0, 1, min_open=True),
@@ -31,8 +28,8 @@ def subset_command(runs: tuple[Path, ...], correlation: float, json_: bool) -> N
 
     \b
     Examples:
-      assay subset runs/all
-      assay subset runs/a runs/b --correlation 0.95 --json
+      assay study subset runs/all
+      assay study subset runs/a runs/b --correlation 0.95 --json
     """
     import json
 

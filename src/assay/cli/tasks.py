@@ -1,7 +1,8 @@
-"""`assay tasks` and `assay show`."""
+"""`assay tasks`."""
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -12,45 +13,92 @@ from assay.core.home import Home
 from assay.core.quantities import format_duration, format_size
 from assay.core.table import Column, Table
 from assay.core.text import plural
-from assay.tasks import EditionRules, Preparation, Suite, Task
+from assay.tasks import EditionRules, Preparation, Registry, Suite, Task
+from assay.tasks.croissant import describe_dataset
 
 
 @click.command("tasks")
-@click.argument("names", nargs=-1, metavar="[SUITE|SPLIT]…", shell_complete=complete_tasks)
+@click.argument("names", nargs=-1, metavar="[SUITE|SPLIT|TASK]…", shell_complete=complete_tasks)
 @click.option("--split", "splits", multiple=True, metavar="NAME", help="Only tasks of a split. Repeat for several.")
+@click.option("--kind", "kinds", multiple=True, metavar="NAME", help="Only tasks of a kind. Repeat for several.")
 @click.option(
     "--category", "categories", multiple=True, metavar="NAME", help="Only tasks of a category. Repeat for several."
 )
+@click.option("--prepared/--not-prepared", default=None, help="Only tasks that are prepared on this machine, or not.")
+@click.option("--selection", is_flag=True, help="Show from which tasks a hidden validation part can be split off.")
+@click.option("--croissant", is_flag=True, help="Print the metadata of a task's data as Croissant 1.1 (JSON-LD).")
 @as_json
 @click.pass_obj
 def tasks_command(
     folders: tuple[Path, ...],
     names: tuple[str, ...],
     splits: tuple[str, ...],
+    kinds: tuple[str, ...],
     categories: tuple[str, ...],
+    prepared: bool | None,
+    selection: bool,
+    croissant: bool,
     json_: bool,
 ) -> None:
-    """List suites and tasks, and which tasks are prepared.
+    """List suites and tasks: split, size of the download, what is prepared. Of a single task, show all details.
 
     \b
     Examples:
       assay tasks
+      assay tasks pocket/house-price
       assay tasks pocket:quick --json
       assay tasks mlebench --split high --category "Image Segmentation"
+      assay tasks --prepared
+      assay tasks pocket/house-price --croissant > croissant.json
     """
     registry, home = open_registry(folders), Home.default()
+    if croissant:
+        if len(names) != 1 or not _names_task(registry, names[0]):
+            raise UsageError("--croissant describes the data of a single task; name it")
+        known = registry.task(names[0])
+        echo(json.dumps(describe_dataset(known, _public_files(home, known)), indent=2, ensure_ascii=False))
+        return
+    if len(names) == 1 and not selection and _names_task(registry, names[0]):
+        _show_task(registry.task(names[0]), home, json_)
+        return
     tasks = registry.select_all(names) if names else list(registry.tasks())
     suites = [suite for suite, _ in registry.suites.values() if any(task.suite == suite.name for task in tasks)]
-    known_categories = sorted({task.category for task in tasks if task.category})
-    tasks = _filter_by_category(_filter_by_split(tasks, suites, splits), categories, known_categories)
+    by_kind, by_category = _filter_by_name("kind", tasks, kinds), _filter_by_name("category", tasks, categories)
+    tasks = [task for task in _filter_by_split(tasks, suites, splits) if task in by_kind and task in by_category]
+    if selection:
+        _list_selection(tasks, json_)
+        return
     rows = [_row(task, suites, _prepared_variants(home, task)) for task in tasks]
+    if prepared is not None:
+        rows = [row for row in rows if (row["prepared"] != "no") is prepared]
     if json_:
-        echo_json("tasks/2", tasks=rows)
+        echo_json("tasks/3", tasks=rows)
         return
     by_suite = [(suite, [row for row in rows if row["suite"] == suite.name]) for suite in suites]
     print_tables(_suite_table(suite, own) for suite, own in by_suite if own)
-    prepared = sum(row["prepared"] != "no" for row in rows)
-    echo(f"\n{plural(len(rows), 'task')}, {prepared} prepared. For details, run: assay show TASK")
+    count = sum(row["prepared"] != "no" for row in rows)
+    echo(f"\n{plural(len(rows), 'task')}, {count} prepared. For details, run: assay tasks TASK")
+
+
+def _names_task(registry: Registry, name: str) -> bool:
+    """Whether a name is not that of a suite or a split; what is unknown is reported as an unknown task."""
+    return "/" in name or (name not in registry.suites and ":" not in name)
+
+
+def _list_selection(tasks: list[Task], json_: bool) -> None:
+    """Print whether a hidden part can be split off each task, and why not."""
+    from assay.data.selection import find_obstacle
+
+    reasons = [(task.id, find_obstacle(task)) for task in tasks]
+    records = [{"task": id, "hidden": reason is None, "reason": reason} for id, reason in reasons]
+    if json_:
+        echo_json("selection/1", tasks=records)
+        return
+    rows = [{**record, "hidden": "yes" if record["hidden"] else "no"} for record in records]
+    columns = [Column("task", min_width=28), Column("hidden"), Column("reason", min_width=20)]
+    print_tables([Table.from_records("selection", columns, rows)])
+    count = sum(reason is None for _, reason in reasons)
+    echo(f"\nA hidden part can be split off {count} of {plural(len(rows), 'task')}.")
 
 
 def _suite_table(suite: Suite, rows: list[dict[str, Any]]) -> Table:
@@ -61,8 +109,10 @@ def _suite_table(suite: Suite, rows: list[dict[str, Any]]) -> Table:
         Column("task", min_width=28),
         Column("kind", min_width=14, drop=2),
         *categories,
-        Column("metric", min_width=12),
+        *([Column("split", min_width=12, drop=5)] if suite.splits else []),
+        Column("metric", min_width=12, drop=6),
         Column("budget", drop=3),
+        *([Column("download", kind="size", drop=4)] if any(row["download"] for row in rows) else []),
         Column("prepared", min_width=12),
     ]
     title = f"{suite.name}: {suite.title}"
@@ -79,26 +129,17 @@ def _filter_by_split(tasks: list[Task], suites: list[Suite], splits: tuple[str, 
     return [task for task in tasks if task.id in members] if splits else tasks
 
 
-def _filter_by_category(tasks: list[Task], categories: tuple[str, ...], known: list[str]) -> list[Task]:
-    """Return the tasks of one of the categories, in any case of letters, or all if none is named."""
-    chosen = {category.lower() for category in categories}
-    if unknown := next((name for name in categories if name.lower() not in map(str.lower, known)), None):
-        raise UsageError(f"no category is named {unknown!r}; available: {', '.join(known) or 'none'}")
-    return [task for task in tasks if task.category and task.category.lower() in chosen] if categories else tasks
+def _filter_by_name(what: Literal["kind", "category"], tasks: list[Task], names: tuple[str, ...]) -> list[Task]:
+    """Return the tasks of one of these kinds or categories, in any case of letters, or all if none is named."""
+    known = sorted({value for task in tasks if (value := getattr(task, what))})
+    if unknown := next((name for name in names if name.lower() not in map(str.lower, known)), None):
+        raise UsageError(f"no {what} is named {unknown!r}; available: {', '.join(known) or 'none'}")
+    chosen = {name.lower() for name in names}
+    return [task for task in tasks if (getattr(task, what) or "").lower() in chosen] if names else tasks
 
 
-@click.command("show")
-@click.argument("task", shell_complete=complete_tasks)
-@as_json
-@click.pass_obj
-def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
-    """Show details of a task: metric, budget, editions, leaderboard, reference panel, description.
-
-    \b
-    Examples:
-      assay show pocket/house-price
-    """
-    known, home = open_registry(folders).task(task), Home.default()
+def _show_task(known: Task, home: Home, json_: bool) -> None:
+    """Print metric, budget, editions, leaderboard, reference panel and description of a task."""
     variants = _prepared_variants(home, known)
     if json_:
         echo_json("task/2", **known.model_dump(mode="json"), prepared=variants)
@@ -128,6 +169,17 @@ def show_command(folders: tuple[Path, ...], task: str, json_: bool) -> None:
         print_tables([Table("panel", columns, tuple(rows))])
     echo()
     print_markdown(known.description)
+
+
+def _public_files(home: Home, task: Task) -> dict[str, tuple[str, int]]:
+    """Return the public files of the first variant that is prepared here, with their hashes and sizes."""
+    from assay.data.store import load_prepared
+
+    for prepared in _prepared_variants(home, task):
+        edition, _, variant = prepared.partition("/")
+        files = load_prepared(home, task, edition, variant).manifest.public
+        return {name: (file.sha256, file.size) for name, file in files.items() if file.files is None}
+    return {}
 
 
 def _facts(task: Task, variants: list[str]) -> list[tuple[str, str]]:
@@ -162,17 +214,20 @@ def _print_rules(edition: str, rules: EditionRules | None) -> None:
 
 
 def _row(task: Task, suites: list[Suite], variants: list[str]) -> dict[str, Any]:
-    splits = next(suite.splits for suite in suites if suite.name == task.suite)
+    suite = next(suite for suite in suites if suite.name == task.suite)
+    own = [split for split, members in suite.splits.items() if task.name in members]
     return {
         "task": task.id,
         "suite": task.suite,
-        "splits": [split for split, members in splits.items() if task.name in members],
+        "splits": own,
+        "split": ", ".join(split for split in own if split != "all"),
         "title": task.title,
         "kind": task.kind,
         "category": task.category,
         "metric": _metric(task),
         "direction": task.metric.direction,
         "budget": format_duration(task.budget.time),
+        "download": task.preparation.size,
         "prepared": ", ".join(variants) or "no",
     }
 

@@ -1,4 +1,4 @@
-"""`assay verify` and `assay sign`."""
+"""`assay verify`."""
 
 import json
 from collections import Counter
@@ -35,7 +35,11 @@ _MAX_LENGTH = 1000
 @click.command("verify")
 @run_argument
 @click.option(
-    "--digest", "expected", metavar="DIGEST", default=None, help="Digest of the run as it was published by assay sign."
+    "--digest",
+    "expected",
+    metavar="DIGEST",
+    default=None,
+    help="Digest that assay export --sign printed.",
 )
 @trusted_keys
 @click.option("--no-regrade", is_flag=True, help="Check the records only; do not regrade submissions.")
@@ -135,31 +139,3 @@ def print_findings(findings: "Sequence[RecordFinding]") -> None:
     notes = Counter((finding.part, finding.message) for finding in findings if finding.level != "error")
     for (part, says), count in notes.items():
         echo(one_line(f"Note on {plural(count, 'trial')}: {part}: {says}", _MAX_LENGTH))
-
-
-@click.command("sign")
-@run_argument
-@click.option(
-    "--key",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    default=None,
-    metavar="FILE",
-    help="Ed25519 private key; its public key is what others check with assay verify --trust.",
-)
-@as_json
-def sign_command(folder: Path, key: Path | None, json_: bool) -> None:
-    """Print the digest of a run's records, and store it in the run folder.
-
-    Publish it where it cannot be changed later: with it, assay verify --digest detects even a log that was rewritten
-    as a whole. With a key, which stays on this machine, the run is signed; keys of ssh-keygen -t ed25519 work, too.
-
-    \b
-    Examples:
-      assay sign runs/first
-      assay new key team
-      assay sign runs/first --key team
-    """
-    from assay.records.signature import sign
-
-    signature = sign(open_run(folder), key)
-    echo(signature.model_dump_json(indent=2) if json_ else signature.digest)

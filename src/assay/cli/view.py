@@ -10,24 +10,22 @@ from pathlib import Path
 
 import click
 
-from assay.cli.complete import complete_runs
+from assay.cli.arguments import RunPath
 from assay.cli.output import echo, open_run
 from assay.core.errors import UsageError
 from assay.core.text import one_line
 
 
 @click.command("view")
-@click.argument(
-    "paths", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[DIR|ZIP]…", shell_complete=complete_runs
-)
+@click.argument("paths", nargs=-1, type=RunPath(), metavar="[DIR|ZIP]…")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on.  [default: a free one]")
 @click.option("--open/--no-open", "open_", default=False, help="Open the page in the browser.")
 def view_command(paths: tuple[Path, ...], port: int, open_: bool) -> None:
     """Show runs in the browser, live while they are in progress.
 
     Shows the run folders and the zip files of assay export that are given, and all runs below other folders; without
-    any, all runs below the current folder. Serves on this machine only, until interrupted; the address contains a
-    token, and nothing can be changed.
+    any, all runs below the current folder. Results of other harnesses are shown too, as for assay compare. Serves on
+    this machine only, until interrupted; the address contains a token, and nothing can be changed.
 
     \b
     Examples:
@@ -35,11 +33,18 @@ def view_command(paths: tuple[Path, ...], port: int, open_: bool) -> None:
       assay view --open
       assay view runs --port 8000
       assay view first.zip
+      assay view harbor-jobs
     """
+    from assay.interop.importers import is_run, read_results
+    from assay.records import find_runs
     from assay.web import Viewer
 
-    folders = [path if path.is_dir() else open_run(path).path for path in paths] or [Path()]
-    viewer = Viewer(folders, port)
+    imported = [path for path in paths if not is_run(path) and not (path.is_dir() and any(find_runs(path)))]
+    for path in imported:
+        read_results([path])  # raises now if it cannot be read
+    own = [path for path in paths if path not in imported]
+    folders = [path if path.is_dir() else open_run(path).path for path in own]
+    viewer = Viewer(folders if paths else [Path()], port, imported)
 
     def announce() -> None:
         echo(viewer.address)

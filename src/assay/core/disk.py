@@ -105,6 +105,12 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def hash_tree(folder: Path) -> str:
+    """Return the SHA-256 of a folder: of the sorted lines `HASH  PATH` that `sha256sum` prints of its files."""
+    paths = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    return hashlib.sha256("".join(f"{hash_file(folder / path)}  {path}\n" for path in paths).encode()).hexdigest()
+
+
 def random_token() -> str:
     """Return an unguessable name, for folders whose names must not reveal what they contain."""
     return secrets.token_hex(12)

@@ -13,13 +13,14 @@
     ├── PromptTooLong           a conversation does not fit into a model's context
     ├── UnsafePath              a path in a workspace is not a regular file below plain folders
     ├── InvalidSubmission       a submission cannot be graded
+    │   └── RefusedCode         … because there is no code to rerun
     └── RecordError             a record is damaged, or has a format that this version cannot read
 
 Errors are raised where the fact is known and shown once, by the command line. The message says what is wrong, where,
 and what to do next; code decides by the class, never by the message.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 class AssayError(Exception):
@@ -38,7 +39,9 @@ class MissingDependency(AssayError):
     """An optional package is not installed; the message names the extra that brings it."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} requires the extra '{extra}'; run: pip install 'mlassay[{extra}]'")
+        from assay.core.installation import install_command
+
+        super().__init__(f"{feature} requires the extra '{extra}'; run: {install_command(extra)}")
         self.extra = extra
 
 
@@ -93,6 +96,14 @@ class InvalidSubmission(AssayError):
 
     def __init__(self, message: str) -> None:
         super().__init__(message if len(message) <= self.max_length else f"{message[: self.max_length - 1]}…")
+
+
+class RefusedCode(InvalidSubmission):
+    """There is no code that can be rerun, or what was submitted as code is something else."""
+
+    def __init__(self, message: str, cause: Literal["no code", "refused file"] = "refused file") -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class RecordError(AssayError):

@@ -1,13 +1,15 @@
 """Figures of a handful of marks, drawn as SVG with hover text and without scripts.
 
-    figure = Figure("success", "Success rate by agent", x=Axis("success rate", "percent"), y=Rows(agents))
+    figure = Figure("success", "Success rate by agent", x=Axis("success rate", "rate"), y=Rows(agents))
     for row, rate in enumerate(rates):
-        figure.interval(rate.low, rate.high, row, color=row)
-        figure.dot(rate.value, row, color=row, hover=f"{rate.count} of {rate.trials}")
+        figure.claim(rate, row, color=row, hover=f"{rate.count} of {rate.trials}")
     figure.to_svg()
 
-A position is a number on an `Axis`, or the number of a row of `Rows`. In a page that has `STYLESHEET`, templates write
-figures as they are; `to_svg` returns a file with its own style for light and dark backgrounds. All text is escaped.
+A position is a number on an `Axis`, or the number of a row of `Rows`. An axis of rates or of differences has no marks
+but those of claims, of what was observed on a single task, and of published figures: plain numbers are refused.
+
+In a page that has `STYLESHEET`, templates write figures as they are; `to_svg` returns a file with its own style for
+light and dark backgrounds. All text is escaped.
 """
 
 import math
@@ -17,18 +19,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Literal, TypedDict, Unpack, assert_never
 
-from assay.core.errors import AssayError, MissingDependency
+from assay.core.claim import Claim, Published, format_difference, format_rate
+from assay.core.errors import AssayError
 from assay.core.quantities import format_duration, format_size
 from assay.core.text import one_line
+from assay.core.values import Interval
 
 __all__ = ["COLORS", "STYLESHEET", "Axis", "Figure", "Key", "Look", "Mark", "Rows", "Unit"]
 
 Point = tuple[float, float]
 Anchor = Literal["start", "middle", "end"]
-Unit = Literal["number", "integer", "percent", "change", "points", "duration", "money", "size"]
+Unit = Literal["number", "integer", "share", "change", "rate", "difference", "duration", "money", "size"]
 
 COLORS = 8
 """How many colors there are; color-blind readers can tell them apart, by lightness if not by hue (Okabe and Ito)."""
@@ -36,6 +41,7 @@ COLORS = 8
 STYLESHEET = Path(__file__).with_name("figure.css")
 """The style of figures in a page; the color scheme of the page decides between light and dark."""
 
+_CLAIMS: tuple[Unit, ...] = ("rate", "difference")
 _DURATIONS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800)
 _LARGEST = 1e300
 _CHARACTER, _LINE, _TICKS, _MAX_LABEL = 7.4, 14, 18, 30
@@ -85,9 +91,9 @@ class Axis:
                 return format_size(round(value))
             case "money":
                 return f"${value:.2f}"
-            case "points":
+            case "difference":
                 text = f"{100 * value:+.10g}" if value else "0"
-            case "percent" | "change":
+            case "share" | "rate" | "change":
                 text = f"{100 * value:{'+' if self.unit == 'change' and value else ''},.10g}%"
             case "number" | "integer":
                 text = f"{value:.10g}" if abs(value) < 1e6 else f"{value:.6g}"
@@ -188,11 +194,11 @@ class Figure:
 
     def dot(self, x: float, y: float, *, size: float = 4.5, label: str = "", **look: Unpack[Look]) -> None:
         """Add a dot with a radius in pixels, and a few letters in it."""
-        self.marks.append(Mark("dot", [(x, y)], look, size, label))
+        self._add(Mark("dot", [(x, y)], look, size, label))
 
     def tick(self, x: float, y: float, *, size: float = 8, **look: Unpack[Look]) -> None:
         """Add a short line across a row, which reaches `size` pixels up and down."""
-        self.marks.append(Mark("tick", [(x, y)], look, size))
+        self._add(Mark("tick", [(x, y)], look, size))
 
     def interval(self, low: float, high: float, row: float, **look: Unpack[Look]) -> None:
         """Add a line along a row between two values."""
@@ -200,16 +206,15 @@ class Figure:
 
     def line(self, points: Iterable[Point], **look: Unpack[Look]) -> None:
         """Add a line through points."""
-        self.marks.append(Mark("line", list(points), look))
+        self._add(Mark("line", list(points), look))
 
     def step(self, points: Sequence[Point], **look: Unpack[Look]) -> None:
         """Add a line that keeps each value until the next point."""
-        corners = [corner for before, after in pairwise(points) for corner in (before, (after[0], before[1]))]
-        self.line([*corners, *points[-1:]], **look)
+        self.line(_keep(points), **look)
 
     def band(self, low: Sequence[Point], high: Sequence[Point], **look: Unpack[Look]) -> None:
         """Add the area between two lines."""
-        self.marks.append(Mark("band", [*high, *reversed(low)], look))
+        self._add(Mark("band", [*high, *reversed(low)], look))
 
     def bar(self, start: Point, end: Point, **look: Unpack[Look]) -> None:
         """Add a rectangle between two corners."""
@@ -217,7 +222,62 @@ class Figure:
 
     def cell(self, start: Point, end: Point, share: float, **look: Unpack[Look]) -> None:
         """Add a rectangle whose darkness is a share between 0 and 1."""
-        self.marks.append(Mark("cell", [start, end], look, min(max(share, 0.0), 1.0)))
+        self._add(Mark("cell", [start, end], look, min(max(share, 0.0), 1.0)))
+
+    def claim(
+        self, claim: Claim, at: float, *, across: Interval | None = None, size: float = 5.5, **look: Unpack[Look]
+    ) -> None:
+        """Add a dot with its interval, at a row or at a number on the other axis, which may have an interval, too."""
+        look.setdefault("hover", (format_difference if claim.estimand.kind == "difference" else format_rate)(claim))
+        line = Look(color=look.get("color"), style=_restyle(look, "thin" if across else "thick"))
+        self.marks.append(Mark("line", [self._point(claim.low, at), self._point(claim.high, at)], line))
+        if across is not None:
+            ends = [self._point(claim.value, end) for end in (across.low, across.high)]
+            self.marks.append(Mark("line", ends, line))
+        self.marks.append(Mark("dot", [self._point(claim.value, at)], look, size))
+
+    def curve(
+        self,
+        points: Sequence[tuple[float, Claim]],
+        *,
+        band: bool = True,
+        keep: bool = False,
+        **look: Unpack[Look],
+    ) -> None:
+        """Add a line through claims with a band of their intervals; with `keep`, each holds until the next."""
+        low, middle, high = (
+            [self._point(value_of(claim), at) for at, claim in points]
+            for value_of in (attrgetter("low"), attrgetter("value"), attrgetter("high"))
+        )
+        if keep:
+            low, middle, high = _keep(low), _keep(middle), _keep(high)
+        if band:
+            self.marks.append(Mark("band", [*high, *reversed(low)], Look(color=look.get("color"))))
+        self.marks.append(Mark("line", middle, look))
+
+    def observe(self, value: float, at: float, *, size: float = 4.5, **look: Unpack[Look]) -> None:
+        """Add what was observed on one task, which a claim summarizes, as a faint dot."""
+        look["style"] = _restyle(look, "faint")
+        self.marks.append(Mark("dot", [self._point(value, at)], look, size))
+
+    def quote(self, points: Sequence[tuple[float, Published]], **look: Unpack[Look]) -> None:
+        """Add a gray line through published figures, or a dot for a single one."""
+        look["style"] = _restyle(look, "gray")
+        positions = [self._point(rate.value, at) for at, rate in points]
+        self.marks.append(Mark("line" if positions[1:] else "dot", positions, look, 4.5))
+
+    def _add(self, mark: Mark) -> None:
+        if any(isinstance(axis, Axis) and axis.unit in _CLAIMS for axis in (self.x, self.y)):
+            raise TypeError(f"figure {self.name}: an axis of rates or differences shows claims, not plain numbers")
+        self.marks.append(mark)
+
+    def _point(self, value: float, at: float) -> Point:
+        """Return the point of a value on the axis of rates or differences."""
+        if isinstance(self.y, Axis) and self.y.unit in _CLAIMS:
+            return at, value
+        if self.x.unit not in _CLAIMS:
+            raise TypeError(f"figure {self.name} has no axis of rates or differences")
+        return value, at
 
     def text(
         self, x: float, y: float, words: str, *, anchor: Anchor = "start", shift: Point = (0, 4), **look: Unpack[Look]
@@ -241,10 +301,8 @@ class Figure:
 
     def to_png(self) -> bytes:
         """Return the figure as PNG on white, at twice its size."""
-        try:
-            from resvg_py import svg_to_bytes
-        except ImportError:
-            raise MissingDependency("A figure as PNG", "web") from None
+        from resvg_py import svg_to_bytes
+
         probes = (Figure("probe", "", Axis(ticks=()), Rows([label])).to_svg() for label in ("", "x"))
         if len({bytes(svg_to_bytes(svg_string=probe)) for probe in probes}) == 1:
             raise AssayError("This machine has no font for figures as PNG; install Liberation Sans or DejaVu Sans")
@@ -256,6 +314,15 @@ class Figure:
 
     def _repr_html_(self) -> str:
         return self.to_svg()
+
+
+def _keep(points: Sequence[Point]) -> list[Point]:
+    corners = [corner for before, after in pairwise(points) for corner in (before, (after[0], before[1]))]
+    return [*corners, *points[-1:]]
+
+
+def _restyle(look: Look, style: str) -> str:
+    return f"{look.get('style', '')} {style}".strip()
 
 
 class _Drawing:

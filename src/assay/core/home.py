@@ -1,6 +1,7 @@
 """The folder where Assay keeps data, environments and labs on this machine."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,6 +73,11 @@ class Home:
         return self._private("index")
 
     @property
+    def planned(self) -> Path:
+        """Hashes of the trials that were planned with this home; without it, resuming may ask whether to trust them."""
+        return self._private("planned")
+
+    @property
     def locks(self) -> Path:
         """Lock files: empty, and safe to delete when nothing is running."""
         return self._private("locks")
@@ -92,6 +98,13 @@ class Home:
         except OSError as error:
             raise UsageError(f"Cannot use {self.root}: {error.strerror}; set ASSAY_HOME to a writable folder") from None
         return folder
+
+
+def find_user_config(variables: Mapping[str, str] = os.environ) -> Path:
+    """Return the path of the user's configuration file, whether it exists or not; suites are in `suites` next to it."""
+    named = variables.get("ASSAY_CONFIG")
+    folder = Path(variables.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser())
+    return Path(named) if named else folder / "assay" / "config.toml"
 
 
 def expand_user(path: str) -> Path:

@@ -11,18 +11,27 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass, replace
 from datetime import datetime
 from textwrap import wrap
 from typing import Any, Literal
 
+from assay.core.claim import (
+    Claim,
+    Published,
+    Standing,
+    format_difference,
+    format_limits,
+    format_published,
+    format_ranks,
+    format_rate,
+)
 from assay.core.layout import FittedTable, TableColumn, fit_table
 from assay.core.text import one_line
 from assay.core.values import (
     NOTHING,
     Estimate,
     Interval,
-    Rate,
     format_change,
     format_cost,
     format_count,
@@ -33,15 +42,19 @@ from assay.core.values import (
     format_number,
     format_p,
     format_percent,
-    format_points,
     format_size,
 )
 
 Kind = Literal[
-    "text", "prose", "integer", "number", "percent", "points", "change", "p", "duration", "size", "cost", "date",
-    "flag", "estimate", "count", "rate", "interval",
+    "text", "prose", "integer", "number", "share", "change", "p", "duration", "size", "cost", "date", "flag",
+    "estimate", "interval", "rate", "count", "difference", "limits", "rank", "best", "shrunken",
 ]  # fmt: skip
-"""What the values of a column are, which decides how they are written and aligned."""
+"""What the values of a column are, which decides how they are written and aligned.
+
+The last seven say how good agents are, and hold nothing but claims: a `rate` with its interval, or as a `count`; a
+`difference` in points; the `limits` of either; and of a `Standing` the open ranks, the probability of being the best,
+and the shrunken rate. A `share` is of anything else.
+"""
 
 Style = Literal["", "best", "failed", "warning", "muted"]
 
@@ -50,18 +63,25 @@ Style = Literal["", "best", "failed", "warning", "muted"]
 class Formatted:
     """A value that is written as `text` where people read it, and is itself in CSV and JSON.
 
-    On a page it links to an address, and has the color of an agent, of which it is the number.
+    On a page it links to an address, and has the color of an agent, of which it is the number. In Markdown and LaTeX it
+    is `bold` if it is the best.
     """
 
     value: "Value"
     text: str
     link: str = ""
     color: int | None = None
+    bold: bool = False
 
 
-Value = str | int | float | bool | datetime | Estimate | Rate | Interval | Formatted | None
+Value = str | int | float | bool | datetime | Estimate | Interval | Claim | Standing | Published | Formatted | None
 Record = dict[str, Any]
 
+_CLAIMS: Mapping[Kind, tuple[type, ...]] = {
+    "rate": (Claim, Published), "count": (Claim,), "difference": (Claim,), "limits": (Claim,),
+    "rank": (Standing,), "best": (Standing,), "shrunken": (Standing,),
+}  # fmt: skip
+"""The only values that columns of these kinds hold."""
 _LEFT: tuple[Kind, ...] = ("text", "prose", "flag", "date")
 _MAX_CELL = 200
 
@@ -112,6 +132,12 @@ class Table:
     styles: tuple[Style, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Further facts for JSON, such as settings that the table was made with."""
+
+    def __post_init__(self) -> None:
+        for index, column in enumerate(self.columns):
+            if allowed := _CLAIMS.get(column.kind):
+                for row in self.rows:
+                    _require_claim(self.name, column, row[index], allowed)
 
     @classmethod
     def from_records(
@@ -182,7 +208,10 @@ class Table:
         lines = [
             _markdown_row([escape_markdown(column.label) for column in columns]),
             _markdown_row(["--:" if column.right_aligned else ":--" for column in columns]),
-            *(_markdown_row([escape_markdown(cell) for cell in row]) for row in rows),
+            *(
+                _markdown_row(list(map(_markdown_cell, row, bold)))
+                for row, bold in zip(rows, self._bold(), strict=True)
+            ),
         ]
         parts = [f"## {escape_markdown(self.title)}"] if self.title else []
         parts.append("\n".join(lines))
@@ -193,18 +222,19 @@ class Table:
     def to_latex(self) -> str:
         """Return a LaTeX table; the document needs the package booktabs."""
         columns, rows = self._cells()
-        caption = ". ".join((self.title, *(note.rstrip(".") for note in self.notes))) + "."
+        notes = " ".join(f"{note.rstrip('.')}." for note in self.notes)
         lines = [
             "\\begin{table}",
             "\\centering",
-            f"\\caption{{{escape_latex(caption)}}}",
+            f"\\caption{{{escape_latex(self.title)}}}",
             f"\\begin{{tabular}}{{{''.join('r' if column.right_aligned else 'l' for column in columns)}}}",
             "\\toprule",
             _latex_row([column.label for column in columns]),
             "\\midrule",
-            *map(_latex_row, rows),
+            *(_latex_row(row, bold) for row, bold in zip(rows, self._bold(), strict=True)),
             "\\bottomrule",
             "\\end{tabular}",
+            *([f"\\par\\smallskip\\footnotesize {escape_latex(notes)}"] if notes else []),
             "\\end{table}",
         ]
         return "\n".join(lines) + "\n"
@@ -241,8 +271,34 @@ class Table:
         rows = [[one_line(self.columns[i].format(row[i]), _MAX_CELL) for i in printed] for row in self.rows]
         return [self.columns[index] for index in printed], rows
 
+    def _bold(self) -> list[list[bool]]:
+        printed = [index for index, column in enumerate(self.columns) if not column.data_only]
+        cells = [[row[index] for index in printed] for row in self.rows]
+        return [[isinstance(cell, Formatted) and cell.bold for cell in row] for row in cells]
+
+    def select(self, names: Sequence[str]) -> "Table":
+        """Return the table with only these columns, by name or title; `ValueError` names an unknown one."""
+        known = {column.label.lower(): index for index, column in enumerate(self.columns) if not column.data_only}
+        known |= {column.name.lower(): index for index, column in enumerate(self.columns)}
+        if unknown := next((name for name in names if name.lower() not in known), None):
+            titles = ", ".join(column.label for column in self.columns if not column.data_only)
+            raise ValueError(f"there is no column {unknown!r}; available: {titles}")
+        chosen = [known[name.lower()] for name in names]
+        rows = tuple(tuple(row[index] for index in chosen) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[index] for index in chosen), rows=rows)
+
     def _style(self, number: int) -> Style:
         return self.styles[number] if self.styles else ""
+
+
+def _require_claim(table: str, column: Column, cell: Value, allowed: tuple[type, ...]) -> None:
+    value = cell.value if isinstance(cell, Formatted) else cell
+    wrong = value is not None and not isinstance(value, allowed)
+    if isinstance(value, Claim) and column.kind in ("rate", "count", "difference"):
+        wrong = (value.estimand.kind == "difference") != (column.kind == "difference")
+    if wrong:
+        names = " or ".join(each.__name__ for each in allowed)
+        raise TypeError(f"column {column.name} of table {table} is a {column.kind}, which only a {names} can state")
 
 
 def format_value(value: Value, kind: Kind = "text", decimals: int = 0) -> str:
@@ -253,11 +309,15 @@ def format_value(value: Value, kind: Kind = "text", decimals: int = 0) -> str:
         return NOTHING
     if isinstance(value, Estimate):
         return format_estimate(value)
-    if isinstance(value, Rate):
-        return format_count(value) if kind == "count" else f"{format_percent(value.value)} ({format_interval(value)})"
+    if isinstance(value, Claim):
+        return _format_claim(value, kind, decimals)
+    if isinstance(value, Standing):
+        if kind == "rank":
+            return format_ranks(value)
+        return format_percent(value.best if kind == "best" else value.shrunken, decimals)
+    if isinstance(value, Published):
+        return format_published(value, decimals)
     if isinstance(value, Interval):
-        if kind == "points":
-            return f"{format_points(value.low, decimals)} to {format_points(value.high, decimals)}"
         return format_interval(value)
     if isinstance(value, datetime):
         return format_moment(value)
@@ -268,14 +328,25 @@ def format_value(value: Value, kind: Kind = "text", decimals: int = 0) -> str:
     return _format_number(value, kind, decimals)
 
 
+def _format_claim(claim: Claim, kind: Kind, decimals: int) -> str:
+    match kind:
+        case "count":
+            return format_count(claim)
+        case "limits":
+            return format_limits(claim, decimals)
+        case "p":
+            return NOTHING if claim.p_adjusted is None else format_p(claim.p_adjusted)
+        case _:
+            form = format_difference if claim.estimand.kind == "difference" else format_rate
+            return form(claim, decimals)
+
+
 def _format_number(value: float, kind: Kind, decimals: int) -> str:
     match kind:
         case "number":
             return format_number(value)
-        case "percent":
+        case "share":
             return format_percent(value, decimals)
-        case "points":
-            return format_points(value, decimals)
         case "change":
             return format_change(value)
         case "p":
@@ -326,27 +397,33 @@ _LATEX = {
     "·": r"$\cdot$", "≥": r"$\geq$", "×": r"$\times$", "\u202f": "\\,", "*": r"$^*$",
 }  # fmt: skip
 
-_PARTS: dict[Kind, tuple[str, ...]] = {
-    "estimate": ("mean", "error"),
-    "rate": ("count", "trials", "rate", "low", "high"),
-    "count": ("count", "trials", "rate", "low", "high"),
-    "interval": ("low", "high"),
-}
+_RATE = {"_count": "count", "_trials": "trials", "_rate": "value", "_low": "low", "_high": "high", "_worst": "worst",
+         "_best": "best", "_population": "population"}  # fmt: skip
+_PARTS: Mapping[Kind, Mapping[str, str]] = {
+    "estimate": {"_mean": "mean", "_error": "error"},
+    "rate": _RATE,
+    "count": _RATE,
+    "difference": {"": "value", "_low": "low", "_high": "high", "_worst": "worst", "_best": "best",
+                   "_population": "population"},
+    "limits": {"_low": "low", "_high": "high"},
+    "interval": {"_low": "low", "_high": "high"},
+    "rank": {"_low": "low", "_high": "high"},
+    "best": {"": "best"},
+    "shrunken": {"": "shrunken"},
+}  # fmt: skip
+"""The attributes of a value that CSV and JSON have, by what is appended to the name of the column."""
 
 
 def _spread_names(column: Column) -> list[str]:
-    return [f"{column.name}_{part}" for part in _PARTS.get(column.kind, ())] or [column.name]
+    return [f"{column.name}{suffix}" for suffix in _PARTS.get(column.kind, ("",))]
 
 
 def _spread(column: Column, value: Value) -> Iterator[tuple[str, Any]]:
     value = value.value if isinstance(value, Formatted) else value
-    parts = _PARTS.get(column.kind)
-    if parts is None:
-        yield column.name, value
-        return
-    for part in parts:
-        name = "value" if part == "rate" else part
-        yield f"{column.name}_{part}", None if value is None else getattr(value, name)
+    if column.kind == "p" and isinstance(value, Claim):
+        value = value.p_adjusted
+    for suffix, attribute in _PARTS.get(column.kind, {"": ""}).items():
+        yield f"{column.name}{suffix}", getattr(value, attribute, None) if attribute else value
 
 
 def _csv_value(value: Any) -> Any:
@@ -372,12 +449,20 @@ def _wrap(text: str, width: int | None) -> list[str]:
     return wrap(one_line(text, 1000), width or 10_000, subsequent_indent="  ", break_long_words=False)
 
 
+def _markdown_cell(text: str, bold: bool) -> str:
+    return f"**{escape_markdown(text)}**" if bold else escape_markdown(text)
+
+
 def _markdown_row(cells: Sequence[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _latex_row(cells: Sequence[str]) -> str:
-    return f"{' & '.join(escape_latex(one_line(cell, _MAX_CELL)) for cell in cells)} \\\\"
+def _latex_row(cells: Sequence[str], bold: Sequence[bool] = ()) -> str:
+    escaped = [escape_latex(one_line(cell, _MAX_CELL)) for cell in cells]
+    marked = [
+        rf"\textbf{{{cell}}}" if index < len(bold) and bold[index] else cell for index, cell in enumerate(escaped)
+    ]
+    return f"{' & '.join(marked)} \\\\"
 
 
 def _html_cell(column: Column, value: Value, is_first: bool) -> str:
@@ -388,6 +473,7 @@ def _html_cell(column: Column, value: Value, is_first: bool) -> str:
         swatch = "" if value.color is None else f'<span class="swatch c{value.color}" aria-hidden="true"></span>'
         text, number = swatch + text, value.value
     tag, attributes = ("th", ' scope="row"') if is_first else ("td", f' data-label="{html.escape(column.label)}"')
+    number = number.value if isinstance(number, Claim | Published) else number
     if isinstance(number, int | float) and column.right_aligned:
         attributes += f' data-value="{number}"'
     return f"<{tag}{attributes}{_html_class(column)}>{text}</{tag}>"

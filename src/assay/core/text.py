@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 # C0 and C1 control characters except tab and newline, and the characters that change the direction of text.
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_PARSING = {"float_parsing": "a number", "int_parsing": "an integer", "bool_parsing": "true or false"}
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -92,6 +93,8 @@ def describe_validation_error(
     for problem in error.errors():
         *parents, key = problem["loc"] or [""]
         message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] in _PARSING:
+            message = f"{str(problem['input'])[:40]!r} is not {_PARSING[problem['type']]}"
         if problem["type"] == "extra_forbidden":
             valid = (known or {}).get(".".join(part for part in parents if isinstance(part, str)))
             message = "unknown setting"

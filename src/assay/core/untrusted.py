@@ -264,3 +264,14 @@ def _check_depth(value: Any, name: object) -> None:
 _strict_decoder = json.JSONDecoder(
     object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_parse_float, parse_int=_parse_int
 )
+
+
+def replace_surrogates(value: Any) -> Any:
+    """Return plain data with question marks for lone surrogates, which can neither be written to a file nor sent."""
+    if isinstance(value, str):
+        return value.encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {replace_surrogates(key): replace_surrogates(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [replace_surrogates(item) for item in value]
+    return value

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from math import floor, log10
+from typing import Protocol
 
 from assay.core.quantities import format_cost, format_duration, format_size
 
@@ -34,24 +35,18 @@ class Estimate:
     high: float
 
 
-@dataclass(frozen=True)
-class Rate:
-    """A rate, the mean over tasks of the share of trials, with its 95% interval and the trials it is from."""
-
-    count: int
-    trials: int
-    value: float
-    low: float
-    high: float
-
-    def __post_init__(self) -> None:
-        if not self.low <= self.value <= self.high or self.high - self.low < 1e-12:
-            raise ValueError(f"rate {self.value} with interval {self.low} to {self.high}")
-
+class _Ends(Protocol):
     @property
-    def interval(self) -> Interval:
-        """Its 95% interval."""
-        return Interval(self.low, self.high)
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+
+
+class _Counted(Protocol):
+    @property
+    def count(self) -> int | None: ...
+    @property
+    def trials(self) -> int: ...
 
 
 def format_number(value: float, like: float | None = None) -> str:
@@ -94,12 +89,12 @@ def format_points(share: float | None, decimals: int = 0) -> str:
     return _minus(text) if float(text) else f"{0:.{decimals}f}"
 
 
-def format_count(rate: Rate | None) -> str:
+def format_count(rate: _Counted | None) -> str:
     """Return a rate as a count such as `8 of 9`."""
-    return NOTHING if rate is None else f"{rate.count} of {rate.trials}"
+    return NOTHING if rate is None or rate.count is None else f"{rate.count} of {rate.trials}"
 
 
-def format_interval(interval: Interval | Rate | None) -> str:
+def format_interval(interval: _Ends | None) -> str:
     """Return the interval of a share such as `39–86%`."""
     return NOTHING if interval is None else f"{interval.low * 100:.0f}–{interval.high * 100:.0f}%"
 
@@ -122,7 +117,6 @@ __all__ = [
     "NOTHING",
     "Estimate",
     "Interval",
-    "Rate",
     "format_change",
     "format_cost",
     "format_count",

@@ -13,6 +13,8 @@ from assay.data.raw_data import RawData
 from assay.tasks import Task
 from assay.tasks.model import is_miniature
 
+_LARGE = 2**24  # bytes
+
 
 def default_variant(task: Task, user_copy: Path | None) -> str:
     """Return the variant to prepare if none is named: data that no checksum could prove is unverified."""
@@ -52,19 +54,27 @@ def check_proof(task: Task, edition: str, variant: str, raw: RawData) -> None:
 
 
 def compare_prepared(task: Task, edition: str, variant: str, public: Path, private: Path) -> dict[str, str]:
-    """Return the MD5 of each prepared file that is not the published one; raise if there is one in `real` data."""
+    """Return the MD5 of each prepared file that is not the published one; raise if there is one in `real` data.
+
+    Small files are compared first. Once one differs, the raw data is another version, and large files tell no more.
+    """
     if is_miniature(variant) or edition != task.edition:
         return {}
-    sides = {"public": public, "private": private}
-    digests = {}
-    for name in task.data.checksums:
-        side, *rest = Path(name).parts
-        digests[name] = _md5_of(sides[side].joinpath(*rest))
-    differs = {name: md5 for name, md5 in digests.items() if md5 != task.data.checksums[name]}
+    folders = {"public": public, "private": private}
+    paths = {name: folders[Path(name).parts[0]].joinpath(*Path(name).parts[1:]) for name in task.data.checksums}
+    sizes = {name: path.stat().st_size if path.is_file() else 0 for name, path in paths.items()}
+    differs: dict[str, str] = {}
+    compared = 0
+    for name in sorted(paths, key=sizes.__getitem__):
+        if differs and sizes[name] > _LARGE:
+            break
+        compared += 1
+        if (md5 := _md5_of(paths[name])) != task.data.checksums[name]:
+            differs[name] = md5
     if differs and variant == "real":
         lines = (f"\n  {name}: {md5}, published {task.data.checksums[name]}" for name, md5 in differs.items())
         refuse_unproven(
-            f"{task.id}: {len(differs)} of {len(digests)} prepared files differ from the published ones (MD5):"
+            f"{task.id}: {len(differs)} of {compared} prepared files differ from the published ones (MD5):"
             f"{''.join(lines)}\nThe raw data is another version"
         )
     return differs

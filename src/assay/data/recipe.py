@@ -22,9 +22,11 @@ from assay.tasks.model import is_miniature
 
 VERSIONS = {
     "assay.data.archives": 1,
+    "assay.data.csv_cells": 1,
     "assay.data.csv_rows": 1,
     "assay.data.files": 1,
     "assay.data.miniature": 1,
+    "assay.data.own_tables": 1,
     "assay.data.pandas_tables": 1,
     "assay.data.polars_tables": 1,
     "assay.data.splits": 1,
@@ -52,7 +54,9 @@ test pins each block's output together with its version.
 
 USES = {
     "assay.data.archives": ("assay.formats.zip_writer",),
+    "assay.data.csv_rows": ("assay.data.csv_cells",),
     "assay.data.miniature": ("assay.data.archives",),
+    "assay.data.own_tables": ("assay.data.files", "assay.data.splits"),
     "assay.data.pandas_tables": ("assay.data.archives", "assay.data.csv_rows", "assay.data.splits"),
     "assay.data.polars_tables": ("assay.data.splits",),
     "assay.formats": ("assay.formats.boxes", "assay.formats.masks", "assay.formats.texts"),
@@ -67,9 +71,13 @@ _NOT_USED = {
     "facts.json",
     "measured.json",
     "measured-miniature.json",
+    "raw",
     "panel.py",
     "cheat",
+    "integrity.py",
+    "solutions",
     "published.py",
+    "selection.py",
 }
 _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 _MAX_NAMED = 3

@@ -42,7 +42,9 @@ class Manifest(Model):
     prepared_at: datetime = Field(alias="made")
     versions: dict[str, str]
     origin: Origin = Origin(kind="packages", verified=True)
-    differs: dict[str, str] = Field(default={}, description="file -> its MD5, where it is not the published one")
+    differs: dict[str, str] = Field(
+        default={}, description="file -> its MD5, where it is not the published one; large files after small ones"
+    )
     raw: dict[str, File]
     public: dict[str, File]
     private: dict[str, File]
@@ -114,7 +116,7 @@ def prepare(
 
     with _lock(home, path):
         keeps_raw = not options.keep_raw or (path / "raw").is_dir()
-        if options.again or not keeps_raw or not _is_usable(home, task, edition, variant):
+        if options.again or not keeps_raw or not is_prepared(home, task, edition, variant):
             _replace(home, path, build)
     return load_prepared(home, task, edition, variant)
 
@@ -135,7 +137,7 @@ def copy_prepared(home: Home, source: Home, task: Task, edition: str | None = No
         return there.manifest.model_copy(update={"token": token})
 
     with _lock(home, path):
-        if not _is_usable(home, task, edition, variant):
+        if not is_prepared(home, task, edition, variant):
             _replace(home, path, copy)
     return load_prepared(home, task, edition, variant)
 
@@ -158,6 +160,15 @@ def list_variants(home: Home, task: Task, edition: str | None = None) -> list[st
     """Return the variants of a task that are prepared on this machine for an edition."""
     folder = home.root / "data" / task.suite / task.name / (edition or task.edition)
     return sorted(path.parent.name for path in folder.glob("*/manifest.json") if not path.parent.name.startswith("."))
+
+
+def remove_prepared(home: Home, task: Task) -> None:
+    """Remove all prepared data of a task, in every edition and variant."""
+    folder = home.data / task.suite / task.name
+    for path in [path for path in folder.glob("*/*") if path.is_symlink() and not path.name.startswith(".")]:
+        with _lock(home, path):
+            path.unlink()  # The lock then removes what the link named, and its public files.
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def load_prepared(home: Home, task: Task, edition: str | None = None, variant: str = "real") -> Prepared:
@@ -186,7 +197,8 @@ def load_prepared(home: Home, task: Task, edition: str | None = None, variant: s
     return Prepared(ruled, edition, variant, folder, public, folder / "private", manifest)
 
 
-def _is_usable(home: Home, task: Task, edition: str, variant: str) -> bool:
+def is_prepared(home: Home, task: Task, edition: str | None, variant: str) -> bool:
+    """Whether the data of a task is on this machine and up to date."""
     try:
         load_prepared(home, task, edition, variant)
     except NotPrepared:
@@ -261,8 +273,9 @@ def _remove_leftovers(home: Home, path: Path) -> None:
         if leftover.is_symlink():
             leftover.unlink()
         elif leftover.name != current:
-            if (public := leftover / "public").is_symlink():
-                shutil.rmtree(home.public / public.readlink().name, ignore_errors=True)
+            for public in (leftover / "public", *leftover.glob("selection*/public")):
+                if public.is_symlink():
+                    shutil.rmtree(home.public / public.readlink().name, ignore_errors=True)
             shutil.rmtree(leftover)
 
 

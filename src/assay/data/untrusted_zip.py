@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assay.core.disk_space import DISK_IS_FULL, check_space
 from assay.core.errors import SourceError
-from assay.core.progress import Advance, Progress
+from assay.core.progress import Advance, ByteCount, Progress
 
 _ENCRYPTED = 0x1  # bit 0 of a member's flags
 _BLOCK = 2**20
@@ -35,7 +35,7 @@ def extract(archive: Path, folder: Path, *, progress: Progress) -> None:
         try:
             for subfolder in sorted(folders):  # parents first
                 (folder / subfolder).mkdir(mode=0o700)
-            with progress.stage(f"Extracting {archive.name}", total) as advance:
+            with progress.stage(f"Extracting {archive.name}", ByteCount(total)) as advance:
                 _in_threads(files, lambda path, member: _blocks(content, member, f"{folder}/{path}"), advance)
         except BaseException:
             shutil.rmtree(folder)

@@ -4,6 +4,10 @@ import struct
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from assay.core.errors import SourceError
 
@@ -78,6 +82,55 @@ def get_fields(content: bytes | bytearray, names: Sequence[str], start: int = 0)
                 return [values[name] for name in names]
     missing = next(name for name in names if name not in values)
     raise SourceError(f"a BSON document has no field {missing!r}")
+
+
+def get_integers(content: bytes | bytearray, offsets: Sequence[int], names: Sequence[str]) -> NDArray[np.int64]:
+    """Return several top-level integers, a row for each name, of all documents between these offsets.
+
+    Documents with the fields of the first one are read all at once, the others one by one.
+    """
+    starts, ends = np.array(offsets[:-1], np.intp), np.array(offsets[1:], np.intp)
+    values = np.zeros((len(names), len(starts)), np.int64)
+    is_alike = np.ones(len(starts), np.bool_)
+    missing = set(names)
+    view, positions = np.frombuffer(content, np.uint8), starts + 4
+    while missing and len(starts) and content[offset := int(positions[0])]:
+        name, kind, begin, end = _read_element(content, offset)
+        header = np.arange(begin - offset)
+        is_alike &= positions + len(header) + _FIXED_SIZES.get(kind, 4) < ends
+        positions[~is_alike] = offset
+        is_alike &= (view[positions[:, None] + header] == view[offset:begin]).all(axis=1)
+        positions += len(header)
+        if name in missing:
+            missing.discard(name)
+            if kind not in (_INT32, _INT64):
+                is_alike[:] = False
+                break
+            values[names.index(name)] = _gather(content, "<i4" if kind == _INT32 else "<i8", positions)
+        sizes = np.full(len(starts), end - begin)
+        if kind in _SIZED:
+            sizes = _gather(content, "<i4", positions).astype(np.intp) + _SIZED[kind]
+        is_alike &= (sizes >= 0) & (positions + sizes < ends)
+        positions = np.where(is_alike, positions + sizes, end)
+    if missing:
+        is_alike[:] = False
+    for row in np.flatnonzero(~is_alike).tolist():
+        fields = get_fields(content, names, int(starts[row]))
+        integers = [value for value in fields if type(value) is int]
+        if len(integers) < len(names):
+            what = " and ".join(f"the {name} {value!r}" for name, value in zip(names, fields, strict=True))
+            raise SourceError(f"a BSON document has {what}; expected are integers")
+        values[:, row] = integers
+    return values
+
+
+def _gather(content: bytes | bytearray, kind: str, positions: NDArray[np.intp]) -> NDArray[np.signedinteger[Any]]:
+    """Return the numbers at these positions, which need not be aligned."""
+    dtype = np.dtype(kind)
+    numbers: NDArray[np.signedinteger[Any]] = np.ndarray(
+        (max(0, len(content) - dtype.itemsize + 1),), dtype, content, strides=(1,)
+    )
+    return numbers[positions]
 
 
 def drop_field(document: bytes, name: str) -> bytes:

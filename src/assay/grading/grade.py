@@ -27,6 +27,7 @@ from assay.tasks import EditionRules, Leaderboard, Measured, Metric, Solution, T
 
 if TYPE_CHECKING:
     from assay.data.store import Prepared
+    from assay.grading.integrity import Traces
     from assay.lab.interface import SandboxName
 
 SubmissionSource = bytes | Path | None
@@ -48,19 +49,24 @@ def grade_submission(
     home: Home,
     sandbox: "SandboxName" = "auto",
     isolated: bool = False,
+    traces: "Traces | None" = None,
 ) -> Grade:
     """Grade a submission: the content of a file, the path of one, or None for a trial that submitted nothing.
 
     A submission that cannot be scored gets a grade that says why. Errors are raised only for what is not the
     submission's fault: a task that is not prepared, a lab that does not start. Content counts as a file with the name
     that the task asks for. An `isolated` submission is read in a process of its own, with limits on memory and time.
+    `traces` are what the trial left besides it, from which follows whether it took a planted shortcut, and whether what
+    it claims is true.
     Inside an event loop use `grade_submission_async`.
     """
     if not _must_run(prepared.task):
-        return make_grade(source, prepared, _choose_judge(isolated)(source, prepared))
+        judgement = _choose_judge(isolated)(source, prepared)
+        return _grade_with_traces(source, prepared, judgement, traces, _choose_judge(isolated))
     import anyio
 
-    return anyio.run(partial(grade_submission_async, source, prepared, home=home, sandbox=sandbox, isolated=isolated))
+    options = partial(grade_submission_async, home=home, sandbox=sandbox, isolated=isolated, traces=traces)
+    return anyio.run(options, source, prepared)
 
 
 async def grade_submission_async(
@@ -70,6 +76,7 @@ async def grade_submission_async(
     home: Home,
     sandbox: "SandboxName" = "auto",
     isolated: bool = False,
+    traces: "Traces | None" = None,
 ) -> Grade:
     """Do the same inside an event loop, which keeps running while submitted code runs in a lab."""
     import anyio.to_thread
@@ -81,7 +88,40 @@ async def grade_submission_async(
             judgement = await _judge_by_running(source, prepared, home, sandbox, isolated)
         except InvalidSubmission as error:
             judgement = Judgement(why=str(error))
-    return make_grade(source, prepared, judgement)
+    return _grade_with_traces(source, prepared, judgement, traces, _choose_judge(isolated))
+
+
+def _grade_with_traces(
+    source: SubmissionSource,
+    prepared: "Prepared",
+    judgement: Judgement,
+    traces: "Traces | None",
+    judge: Callable[[SubmissionSource, "Prepared"], Judgement],
+) -> Grade:
+    """Return the grade, with the score in a second setting, planted shortcuts taken, and whether its claim is true."""
+    grade = _grade_integrity(source, prepared, judgement, traces)
+    if prepared.task.second is None or source is None or grade.score is None or _must_run(prepared.task):
+        return grade
+    from assay.grading.second import judge_second
+
+    return grade.model_copy(update={"second": judge_second(source, prepared, judge)})
+
+
+def _grade_integrity(
+    source: SubmissionSource, prepared: "Prepared", judgement: Judgement, traces: "Traces | None"
+) -> Grade:
+    if prepared.task.integrity is None and traces is None:
+        return make_grade(source, prepared, judgement)
+    from assay.grading.integrity import compare_claim, judge_integrity, read_claim
+
+    if prepared.task.integrity is None:
+        grade = make_grade(source, prepared, judgement)
+        success = False if grade.score is None else grade.success
+        claim = compare_claim(read_claim(traces), grade.score, prepared.task, success)
+        return grade.model_copy(update={"integrity": claim})
+    score = None if judgement.score is None else round_score(judgement.score)
+    integrity, success = judge_integrity(source, prepared, score, traces)
+    return make_grade(source, prepared, replace(judgement, integrity=integrity, success=success))
 
 
 def validate_submission(source: bytes | Path, prepared: "Prepared") -> None:
@@ -177,7 +217,7 @@ def _read_code(source: SubmissionSource, task: Task) -> bytes:
 
 def make_grade(source: SubmissionSource, prepared: "Prepared", judgement: Judgement) -> Grade:
     """Return the grade of a judged submission: its score, and what it is worth on the leaderboard and in the panel."""
-    task, metric, measured = prepared.task, prepared.task.metric, _comparable(prepared)
+    task, metric, measured = prepared.task, prepared.task.metric, find_measured(prepared)
     board = task.leaderboard if prepared.variant == "real" else None  # human teams never saw any other data
     rules = task.rules.get(prepared.edition, EditionRules())
     score = None if judgement.score is None else round_score(judgement.score)
@@ -190,7 +230,9 @@ def make_grade(source: SubmissionSource, prepared: "Prepared", judgement: Judgem
     beyond_spread = is_beyond_spread(score, measured, metric, error) if measured and score is not None else None
     published = _is_published_success(board, measured, medal, improvement)
     success = published
-    if published and measured and score is not None and not board and prepared.edition not in task.success_as_published:
+    if judgement.integrity and judgement.integrity.planted:
+        success = published = judgement.success
+    elif published and measured and score is not None and not (board or prepared.edition in task.success_as_published):
         success = bool(beyond_spread) and _still_gains(score, judgement.tolerance or 0.0, measured, metric)
     return Grade(
         competition_id=task.name,
@@ -229,6 +271,7 @@ def make_grade(source: SubmissionSource, prepared: "Prepared", judgement: Judgem
         tolerance=judgement.tolerance,
         sealed=judgement.sealed,
         noise=judgement.noise,
+        integrity=judgement.integrity,
     )
 
 
@@ -262,7 +305,7 @@ def _exists(source: SubmissionSource, prepared: "Prepared") -> bool:
     return choose_parser(prepared).exists(source) if is_table else os.path.lexists(source)
 
 
-def _comparable(prepared: "Prepared") -> Measured | None:
+def find_measured(prepared: "Prepared") -> Measured | None:
     """Return the figures that were measured by the same rules on the same data: on this machine, else the task's.
 
     A baseline that was published as a constant counts instead of anything measured.
@@ -275,14 +318,14 @@ def _comparable(prepared: "Prepared") -> Measured | None:
 
 
 def load_measured(prepared: "Prepared") -> Measured | None:
-    """Return what `assay panel` measured on this data on this machine, if it did."""
+    """Return what `assay new panel` measured on this data on this machine, if it did."""
     path = prepared.private.parent / "measured.json"
     try:
         return Measured.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         return None
     except ValidationError as error:
-        advice = f"delete it, or measure again with: assay panel {prepared.task.id}"
+        advice = f"delete it, or measure again with: assay new panel {prepared.task.id}"
         raise UsageError(f"{path}: {describe_validation_error(error)}; {advice}") from None
 
 

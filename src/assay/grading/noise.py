@@ -136,7 +136,8 @@ def average_noise(noises: Sequence[TestNoise | None]) -> TestNoise | None:
     known = [noise for noise in noises if noise is not None and noise.error is not None]
     if not known or len(known) < len(noises):
         return None
-    if len({noise.key for noise in known}) > 1:  # at most, because the parts that they share may cancel out
+    blocks = {(noise.key, len(noise.deviations)) for noise in known}
+    if len(blocks) > 1 or len(known[0].deviations) < 2:  # at most, because the parts that they share may cancel out
         return TestNoise(error=sum(noise.error or 0.0 for noise in known) / len(known), rows=known[0].rows)
     mean = tuple(float(value) for value in np.mean([noise.deviations for noise in known], axis=0))
     return TestNoise(error=combine_deviations(mean), rows=known[0].rows, key=known[0].key, deviations=mean)
@@ -149,7 +150,7 @@ def difference_error(first: TestNoise | None, second: TestNoise | None) -> float
     """
     if first is None or second is None or first.error is None or second.error is None:
         return None
-    if not first.key or first.key != second.key:
+    if not first.key or first.key != second.key or len(first.deviations) != len(second.deviations):
         return math.hypot(first.error, second.error)
     return combine_deviations([a - b for a, b in zip(first.deviations, second.deviations, strict=True)])
 

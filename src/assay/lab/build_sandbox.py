@@ -86,5 +86,15 @@ def _find_named(pip: Sequence[str]) -> Iterator[Path]:
     words = [word for value in values for text in shlex.split(value) for word in text.split()]
     for word in [*words, *(word for text in texts for word in text.split())]:
         path = Path(word.removeprefix("file://"))
-        if path.is_absolute() and path.parent != path and path.exists():
-            yield path
+        if not path.is_absolute() or path.parent == path or not path.exists():
+            continue
+        yield path
+        if word.startswith("file://") and not _contains_private_files(path.parent):
+            # The pages of an index link to packages, which usually are in a folder beside it.
+            yield path.parent
+
+
+def _contains_private_files(folder: Path) -> bool:
+    """Whether a folder contains or is in the home folder, or is a folder of the system."""
+    home = Path.home()
+    return home.is_relative_to(folder) or folder.is_relative_to(home) or len(folder.parts) < 3

@@ -22,7 +22,7 @@ from assay.lab.sandboxes import AUTO
 from assay.lab.sandboxes.base import find_tool
 from assay.lab.sandboxes.choice import choose_sandbox, examine_sandboxes
 
-CheckState = Literal["ok", "degraded", "missing"]
+CheckState = Literal["ok", "optional", "degraded", "missing"]
 
 _SMALL = Limits(memory=64 * 2**20, processes=24, cores=0.25, disk=16 * 2**20, file_size=64 * 2**20)
 # Each tries to exceed a limit of the small lab; one that is not stopped runs until its timeout.
@@ -54,7 +54,7 @@ def _check_sandboxes(home: Home) -> Iterator[Diagnosis]:
     """Yield which sandboxes work, and which of them labs get unless they ask for another."""
     candidates = examine_sandboxes(home)
     for candidate in candidates:
-        state: CheckState = "ok" if candidate.works else "degraded"
+        state: CheckState = "ok" if candidate.works else "optional"
         remedy = "" if candidate.works else "only needed where no stronger sandbox works"
         yield Diagnosis(f"sandbox {candidate.name}", state, candidate.detail, remedy)
     try:
@@ -122,7 +122,7 @@ def _check_gpus() -> Diagnosis:
     numbers = gpu_numbers()
     if not numbers:
         return Diagnosis(
-            "gpus", "degraded", "none (only needed for trials with --gpus)", "install the driver if there are GPUs"
+            "gpus", "optional", "none (only needed for trials with --gpus)", "install the driver if there are GPUs"
         )
     if lost := [node for node in gpu_nodes(numbers) if not os.access(node, os.R_OK | os.W_OK)]:
         return Diagnosis("gpus", "missing", f"{lost[0]} cannot be opened", f"make {lost[0]} readable and writable")

@@ -56,8 +56,11 @@ def find_environment(home: Home, name: str) -> Path:
     """Return the folder of a built environment: a bundled one, by name, or the path of a requirements file."""
     folder = environment_folder(home, name)
     if not folder.is_dir():
-        python = platform.python_version()
-        raise LabError(f"environment {name!r} is not built for Python {python}; run: assay lab build {name}")
+        python = _lab_python()
+        raise LabError(
+            f"environment {name!r} is not built for Python {python}; run: assay lab build {name}, or set ASSAY_PYTHON "
+            "to the version of Python, such as 3.11.7, that it is built for"
+        )
     return folder
 
 
@@ -69,6 +72,12 @@ def environment_folder(home: Home, name: str) -> Path:
 def is_built(home: Home, name: str) -> bool:
     """Whether an environment is built for this machine's Python."""
     return environment_folder(home, name).is_dir()
+
+
+def list_packages(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the pinned packages of an environment, and those that are installed without their dependencies."""
+    requirements = _read_requirements(name)
+    return requirements.pins, requirements.alone
 
 
 def describe_size(name: str) -> str:
@@ -84,6 +93,8 @@ def build_environment(home: Home, name: str, progress: Progress) -> Path:
     folder = _folder(home, requirements)
     if folder.is_dir():
         return folder
+    if _lab_python() != platform.python_version():
+        raise UsageError(f"ASSAY_PYTHON is {_lab_python()}; environments are built for the Python that runs Assay")
     with file_lock(home.locks / f"environment-{folder.name}"):
         if folder.is_dir():
             return folder
@@ -183,8 +194,15 @@ def _arguments(lines: list[str], directive: str) -> tuple[str, ...]:
 def _folder(home: Home, requirements: _Requirements) -> Path:
     lines = (*requirements.pins, *(f"without {file}" for file in requirements.without))
     lines += (*(f"alone {line}" for line in requirements.alone), *(f"npm {line}" for line in requirements.node))
-    parts = (_FORMAT, sys.implementation.cache_tag, platform.python_version(), platform.machine(), *lines)
+    python = _lab_python()
+    tag = f"{sys.implementation.name}-{''.join(python.split('.')[:2])}"
+    parts = (_FORMAT, tag, python, platform.machine(), *lines)
     return home.environments / hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:24]
+
+
+def _lab_python() -> str:
+    """Return the version of Python in labs: that of this process, unless a harness needs a newer one than they have."""
+    return os.environ.get("ASSAY_PYTHON") or platform.python_version()
 
 
 def _copy_interpreter(folder: Path, *, bundled: bool) -> _Interpreter:

@@ -16,6 +16,8 @@ SandboxName = str
 """`auto` (the strongest that works here), `bubblewrap`, `podman`, `docker`, `landlock`, `none`, or a sandbox from
 outside: registered under `assay.sandboxes`, or `path.py:name`."""
 Network = Literal["none", "models"]
+Layout = Literal["workspace", "mlebench"]
+"""Where code in a lab finds things: in `/workspace`, or in `/home` as in MLE-bench's container."""
 Ended = Literal["exit", "signal", "time", "memory", "disk", "output"]
 
 
@@ -52,6 +54,12 @@ class Setup:
     `weights` is a folder of pretrained weights, which the lab sees read-only.
 
     `devices` are nodes below /dev that the lab sees in addition to the usual ones: those of its GPUs.
+
+    `links` are absolute paths that lead to folders of the workspace, such as `/logs` to `.harbor/logs`, for programs
+    that expect the layout of another harness. Only bubblewrap has them.
+
+    With layout `mlebench`, which not every sandbox has, the workspace is `/home`, and `/home/data` also has
+    `description.md`, with the text of `description`.
     """
 
     environment: Path
@@ -64,6 +72,9 @@ class Setup:
     pinned: bool = False
     image: str | None = None
     devices: tuple[Path, ...] = ()
+    links: Mapping[str, str] = field(default_factory=dict)
+    layout: Layout = "workspace"
+    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -139,6 +150,7 @@ class LabPaths:
     environment: str
     status: str
     tools: str | None = None
+    layout: Layout = "workspace"
 
 
 class Process(Protocol):

@@ -20,8 +20,9 @@ from assay.lab.execution import RunningCommand, run_to_end
 from assay.lab.host.slots import LabSlot, acquire_slot
 from assay.lab.interface import Completed, Lab, LabPaths, Process, SandboxName, Sealing, Setup
 from assay.lab.live_process import LiveProcess
-from assay.lab.sandboxes import AUTO, SANDBOXES
+from assay.lab.sandboxes import AUTO, SANDBOXES, check_layout
 from assay.lab.sandboxes.base import Sandbox, StartedCommand, sealed_file
+from assay.lab.sandboxes.bwrap_args import DESCRIPTION
 from assay.lab.sandboxes.choice import choose_sandbox
 from assay.lab.snapshots import QUOTA_FACTOR, Snapshot, StoreQuota, restore_snapshot, take_snapshot
 
@@ -44,6 +45,9 @@ async def open_lab(home: Home, setup: Setup, sandbox: SandboxName = AUTO) -> Asy
         if sandbox == AUTO:
             sandbox = (await _in_thread(partial(choose_sandbox, home, setup.network))).name
         kind = SANDBOXES.load(sandbox)
+        check_layout(sandbox, setup.layout)
+        if setup.links and sandbox != "bubblewrap":
+            raise LabError(f"the sandbox {sandbox} cannot show {', '.join(setup.links)}; this lab needs bubblewrap")
         slot_context = acquire_slot(home, setup.limits, own_user=kind.own_user, groups=kind.own_cgroups)
         slot = await _in_thread(partial(host_resources.enter_context, slot_context))
         built = await _in_thread(partial(_build_sandbox, kind, home, slot, setup))
@@ -230,6 +234,12 @@ def _check(setup: Setup) -> None:
 def _build_sandbox(kind: type[Sandbox], home: Home, slot: LabSlot, setup: Setup) -> Sandbox:
     if setup.data and kind.mounts_data:
         (slot.workspace / DATA).mkdir(mode=0o555)
+    if setup.layout == "mlebench":
+        described = slot.status / DESCRIPTION
+        described.write_text(setup.description)
+        described.chmod(0o644)
+        for name in ("agent", "code", "logs", "submission"):
+            workspace.make_folder(slot.workspace, name, owner=slot.owner)
     return kind(home, slot, setup)
 
 

@@ -7,6 +7,9 @@ from assay.core.errors import LabError
 from assay.lab.execution import RunningCommand
 from assay.lab.interface import Completed
 
+_LAST_MOMENT = 2.0
+"""Seconds that a process without output has to end by itself, so that its own exit code is known."""
+
 
 class LiveProcess:
     """A process that the harness exchanges data with until it ends or is killed."""
@@ -18,6 +21,7 @@ class LiveProcess:
         self._stdout = BufferedByteReceiveStream(stdout)
         self._leaving = anyio.Event()
         self._ended = anyio.Event()
+        self._is_silent = False
 
     async def serve(self) -> None:
         """Enforce the limits until the process ends or `kill` is called; runs as a task of the lab."""
@@ -44,6 +48,7 @@ class LiveProcess:
         try:
             return await self._stdout.receive_exactly(size)
         except (anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            self._is_silent = True
             raise self._ended_error() from error
 
     async def receive_some(self, max_bytes: int) -> bytes:
@@ -51,6 +56,7 @@ class LiveProcess:
         try:
             return await self._stdout.receive(max_bytes)
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
+            self._is_silent = True
             raise self._ended_error() from error
 
     async def pause(self) -> None:
@@ -63,6 +69,9 @@ class LiveProcess:
 
     async def kill(self) -> Completed:
         """Kill it and everything it started; output that was not received is in the result."""
+        if self._is_silent:  # it has closed its output, and is most likely about to end by itself
+            with anyio.move_on_after(_LAST_MOMENT):
+                await self._running.started.process.wait()
         if self._running.started.process.returncode is None:
             await self._running.stop("signal")
         self._leaving.set()

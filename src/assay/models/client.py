@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from assay.core.errors import MissingDependency, UsageError
 from assay.models.messages import Message, Reply, Tool, Usage
 from assay.models.prices import Prices
+from assay.models.scripted import PREFIX, ScriptedClient
 from assay.models.server_checks import check_name, check_provider, check_reachable, check_responses_api
 from assay.models.settings import MAIN, OTHERS, ModelSettings, Sampling
 
@@ -45,7 +46,7 @@ class Models:
         self._settings = {MAIN: settings} if isinstance(settings, ModelSettings) else dict(settings or {})
         self._prices = prices
         self._requests: Counter[str] = Counter()
-        self._clients: dict[str, InspectClient] = {}
+        self._clients: dict[str, InspectClient | ScriptedClient] = {}
         self._report = report
         self.trouble: str | None = None
 
@@ -139,10 +140,12 @@ class Models:
     ) -> None:
         await self.close()
 
-    def _client(self, role: str) -> "InspectClient":
+    def _client(self, role: str) -> "InspectClient | ScriptedClient":
         name, settings = self.name(role), self.settings(role)
         key = f"{name} {settings.model_dump_json()}"
-        if key not in self._clients:
+        if key not in self._clients and name.startswith(PREFIX):
+            self._clients[key] = ScriptedClient(name, settings, self._prices, self._set_trouble)
+        elif key not in self._clients:
             try:
                 from assay.models.inspect_client import InspectClient
             except ImportError:
@@ -160,7 +163,7 @@ class Models:
 
 def modules_to_preload(models: Collection[str]) -> list[str]:
     """Return the modules that requests to these models use, for a process that others are forked from."""
-    if not models:
+    if all(name.startswith(PREFIX) for name in models):
         return []
     providers = sorted({name.partition("/")[0] for name in models} & _PRELOADED_PROVIDERS)
     return ["assay.models.preload", *(f"inspect_ai.model._providers.{provider}" for provider in providers)]

@@ -19,7 +19,7 @@ from inspect_ai.tool import ToolCall as InspectToolCall
 from inspect_ai.tool import ToolInfo, ToolParams
 
 from assay.core.errors import UsageError
-from assay.core.untrusted import find_unrecordable
+from assay.core.untrusted import find_unrecordable, replace_surrogates
 from assay.models.messages import Message, Tool, ToolCall
 from assay.models.settings import ModelSettings, Sampling
 
@@ -149,18 +149,8 @@ def _refuse_arguments(message: ChatMessageAssistant) -> ChatMessageAssistant:
 def _replace_surrogates(message: ChatMessageAssistant) -> ChatMessageAssistant:
     """Replace lone surrogates by question marks: they can neither be written to a file nor sent to a provider."""
     dumped = _dump(message)
-    encodable = _encodable(dumped)
+    encodable = replace_surrogates(dumped)
     return message if encodable == dumped else ChatMessageAssistant.model_validate(encodable)
-
-
-def _encodable(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode(errors="replace").decode()
-    if isinstance(value, dict):
-        return {_encodable(key): _encodable(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_encodable(item) for item in value]
-    return value
 
 
 def _assistant(message: Message) -> ChatMessageAssistant:

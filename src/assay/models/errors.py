@@ -3,7 +3,6 @@
 import os
 
 from rich.text import Text
-from tenacity import RetryError
 
 from assay.core.errors import AssayError, KeyRejected, ModelError, ModelUnavailable, RequestRejected, UsageError
 from assay.core.quantities import format_duration
@@ -37,21 +36,15 @@ def timeout_error(name: str, timeout: float) -> ModelUnavailable:
     )
 
 
-def request_error(name: str, error: Exception) -> ModelError:
+def request_error(name: str, error: Exception, attempts: int = 1) -> ModelError:
     """Return the error for a failed request: `ModelUnavailable` if a later attempt may succeed."""
-    attempts = ""
-    if isinstance(error, RetryError):
-        last = error.last_attempt
-        if last.attempt_number > 1:
-            attempts = f" after {last.attempt_number} attempts"
-        cause = last.exception()
-        error = cause if isinstance(cause, Exception) else error
     # Inspect's own message repeats the whole conversation; the provider's is enough.
     message = getattr(error, "provider_message", None) or getattr(error, "message", None) or str(error)
     message = find_connection_error(error) or message
     status = getattr(error, "status_code", None)
     summary = _summarize(status, type(error).__name__)
-    text = f"{name} {summary}{attempts}: {one_line(str(message), MAX_LENGTH)}"
+    tried = f" after {attempts} attempts" if attempts > 1 else ""
+    text = f"{name} {summary}{tried}: {one_line(str(message), MAX_LENGTH)}"
     if _is_transient(status, type(error).__name__):
         return ModelUnavailable(text)
     if status in (401, 403):

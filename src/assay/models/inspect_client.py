@@ -9,12 +9,12 @@ from typing import TypeVar
 import anyio
 from inspect_ai.model import GenerateConfig, Logprobs, ModelOutput, ModelUsage, RetryDecision, get_model
 from inspect_ai.tool import ToolChoice, ToolFunction
+from tenacity import RetryError
 
 from assay.core.errors import AssayError, ModelError, PromptTooLong
 from assay.core.text import one_line
 from assay.models import local as _local  # noqa: F401 - registers the provider
 from assay.models import provider_state
-from assay.models import scripted as _scripted  # noqa: F401 - registers the provider
 from assay.models.convert import from_inspect, generate_config, sampling_config, to_inspect_all, tool_info
 from assay.models.errors import request_error, setup_error, timeout_error
 from assay.models.messages import Message, Reply, Stop, TokenLogprob, Tool, Usage
@@ -89,8 +89,6 @@ class InspectClient:
         config = sampling_config(sampling, self._settings) if sampling else GenerateConfig()
 
         async def generate() -> Reply:
-            if number_request := getattr(self._model.api, "number_request", None):
-                number_request(number)
             _attempts.set(_Attempts())
             provider_state.restore(messages, self._name)
             started = time.monotonic()
@@ -103,17 +101,17 @@ class InspectClient:
         except AssayError:
             raise
         except Exception as error:  # whatever a provider's client raises means that there is no answer
-            raise request_error(self._name, error) from error
+            raise _request_error(self._name, error) from error
         raise timeout_error(self._name, self._settings.timeout)
 
     async def answers(self, number: int) -> bool:
-        """Whether the model answers a short prompt within two minutes."""
+        """Whether the model answers a short prompt within two minutes, with content."""
         with anyio.move_on_after(_TEST_TIMEOUT):
             try:
-                await self.ask([Message(role="user", text=_TEST_PROMPT)], (), number)
+                reply = await self.ask([Message(role="user", text=_TEST_PROMPT)], (), number)
             except (ModelError, PromptTooLong):
                 return False
-            return True
+            return not reply.cut_off_before_content
         return False
 
     async def split_tokens(self, text: str) -> list[bytes] | None:
@@ -124,7 +122,7 @@ class InspectClient:
         try:
             return await split(text)
         except Exception as error:  # as above
-            raise request_error(self._name, error) from error
+            raise _request_error(self._name, error) from error
 
     async def close(self) -> None:
         """Close the connections of the client."""
@@ -173,6 +171,15 @@ class InspectClient:
             reasoning_tokens=reported.reasoning_tokens or 0,
         )
         return usage.model_copy(update={"cost": self._prices.cost(self._name, usage)})
+
+
+def _request_error(name: str, error: Exception) -> ModelError:
+    """Return the error of a request; of one that was retried, that of the last attempt."""
+    if not isinstance(error, RetryError):
+        return request_error(name, error)
+    last = error.last_attempt
+    cause = last.exception()
+    return request_error(name, cause if isinstance(cause, Exception) else error, last.attempt_number)
 
 
 def _logprobs(reported: Logprobs | None) -> tuple[TokenLogprob, ...] | None:

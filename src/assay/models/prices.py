@@ -29,6 +29,7 @@ _PROVIDERS = {
     "perplexity": "perplexity",
     "together": "together",
 }
+_SCRIPTED = ("scripted/", "mockllm/")
 
 
 class Price(Model):
@@ -66,6 +67,10 @@ class Prices(Model):
         if matches:
             return self.models[max(matches, key=len)].cost(usage)
         return _list_price(name, usage)
+
+    def is_free(self, name: str) -> bool:
+        """Whether a model costs nothing: it runs here, is a script, or its price is 0."""
+        return name.startswith(_SCRIPTED) or self.cost(name, Usage(input_tokens=10**6, output_tokens=10**6)) == 0
 
 
 def _matches(key: str, name: str) -> bool:

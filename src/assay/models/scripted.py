@@ -1,4 +1,4 @@
-"""The model `scripted/PATH`: replies from a file, for tests and demonstrations. Imports Inspect.
+"""The model `scripted/PATH`: replies from a file, for tests and demonstrations.
 
 `scripted/replies.json` answers the first request with the first reply of a JSON list, the second with the second, and
 so on. The requests of one trial to this script are counted, in order; `Models` counts them, and continues the count
@@ -20,47 +20,27 @@ A reply is a text, or an object:
 """
 
 import json
+import time
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from inspect_ai.model import (
-    ChatCompletionChoice,
-    ChatMessage,
-    ChatMessageAssistant,
-    Content,
-    ContentReasoning,
-    ContentText,
-    GenerateConfig,
-    Logprob,
-    Logprobs,
-    ModelAPI,
-    ModelInfo,
-    ModelOutput,
-    ModelUsage,
-    StopReason,
-    TopLogprob,
-    modelapi,
-    set_model_info,
-)
-from inspect_ai.tool import ToolCall as InspectToolCall
-from inspect_ai.tool import ToolChoice, ToolInfo
 from pydantic import Field, TypeAdapter, ValidationError
-from tenacity import wait_none
-from tenacity.wait import wait_base
 
-from assay.core.errors import UsageError
+from assay.core.errors import ModelError, PromptTooLong, UsageError
 from assay.core.quantities import Model
 from assay.core.text import describe_validation_error
-from assay.models.convert import from_inspect
-from assay.models.messages import Message, Stop, Tool, Usage
+from assay.core.untrusted import find_unrecordable, replace_surrogates
+from assay.models.errors import request_error
+from assay.models.messages import Message, Reply, Stop, TokenLogprob, Tool, ToolCall, Usage
+from assay.models.prices import Prices
+from assay.models.settings import ModelSettings, Sampling
 from assay.tasks import load_plugin
 
+PREFIX = "scripted/"
 CHARACTERS_PER_TOKEN = 4
 STATUS_CODES = {"rate limit": 429, "down": 503, "refused": 401}
-STOP_REASONS: dict[Stop, StopReason] = {"length": "max_tokens", "filter": "content_filter", "too_long": "model_length"}
+_RETRIED = ("rate limit", "down")
 
 
 class ScriptedCall(Model):
@@ -89,17 +69,6 @@ ReplyFunction = Callable[[list[Message], list[Tool]], AnyReply]
 REPLIES: TypeAdapter[list[str | ScriptedReply]] = TypeAdapter(list[str | ScriptedReply])
 
 
-@dataclass
-class RequestAttempts:
-    """The number of the current request in its trial, and how many attempts were made at it."""
-
-    number: int
-    attempts: int = 0
-
-
-_request: ContextVar[RequestAttempts] = ContextVar("request")
-
-
 class ScriptedError(Exception):
     """An error from the script."""
 
@@ -108,61 +77,77 @@ class ScriptedError(Exception):
         self.status_code = STATUS_CODES[error]
 
 
-@modelapi(name="scripted")
-class Scripted(ModelAPI):
-    """A model that replies from a script."""
+class ScriptedClient:
+    """A model that replies from a script. `report` is called with the reason before each retry of a request."""
+
+    address = None
+    """It has no server."""
 
     def __init__(
-        self,
-        model_name: str,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        config: GenerateConfig = GenerateConfig(),  # noqa: B008 - as Inspect declares it; never changed
+        self, name: str, settings: ModelSettings, prices: Prices, report: Callable[[str], None] = lambda trouble: None
     ) -> None:
-        super().__init__(model_name, base_url, api_key, [], config)
-        # Otherwise Inspect would search all models it knows for one with a similar name.
-        set_model_info(f"scripted/{model_name}", ModelInfo())
-        path, _, function = model_name.partition(":")
+        self._name, self._settings, self._prices, self._report = name, settings, prices, report
+        path, _, function = name.removeprefix(PREFIX).partition(":")
         self._replies = () if function else read_replies(Path(path))
         self._function = load_function(Path(path), function) if function else None
 
-    def number_request(self, number: int) -> None:
-        """Say which request of its trial the next one is; retries of it have the same number."""
-        _request.set(RequestAttempts(number))
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        tools: Sequence[Tool],
+        number: int,
+        choice: str | None = None,
+        sampling: Sampling | None = None,
+    ) -> Reply:
+        """Return the reply to this request of the trial; its failures are retried like those of a provider."""
+        started = time.monotonic()
+        try:
+            scripted = self._find_reply(messages, tools, number)
+        except Exception as error:  # whatever the script's code raises means that there is no answer
+            raise request_error(self._name, error) from error
+        failing = 0 if scripted.error is None else scripted.times if scripted.times is not None else 10**9
+        if failing and scripted.error == "too long":
+            raise PromptTooLong(f"{self._name}: the conversation is too long for the model: says the script")
+        if failing and scripted.error:
+            allowed = self._settings.max_retries if scripted.error in _RETRIED else 0
+            failure = ScriptedError(scripted.error)
+            for attempt in range(min(failing, allowed)):
+                self._report(f"{self._name}: retry {attempt + 1}, {failure}")
+            if failing > allowed:
+                raise request_error(self._name, failure, attempts=allowed + 1)
+        usage = scripted.usage or _estimate_usage(scripted, messages)
+        calls = tuple(_make_call(call, f"call-{number}-{index}") for index, call in enumerate(scripted.tool_calls))
+        message = Message(role="assistant", text=scripted.text, tool_calls=calls, reasoning=scripted.reasoning or None)
+        return Reply(
+            message=Message.model_validate(replace_surrogates(message.model_dump())),
+            stop=scripted.stop or ("tool_calls" if calls else "stop"),
+            usage=usage.model_copy(update={"cost": self._prices.cost(self._name, usage)}),
+            model=self._name,
+            served=self._name.removeprefix(PREFIX),
+            number=number,
+            seconds=round(time.monotonic() - started, 3),
+            waited=0.0,
+            logprobs=_make_logprobs(scripted),
+        )
 
-    async def generate(
-        self, input: list[ChatMessage], tools: list[ToolInfo], tool_choice: ToolChoice, config: GenerateConfig
-    ) -> ModelOutput:
-        """Return the reply to the current request of the trial."""
-        current = _request.get()
-        current.attempts += 1
-        reply = self._reply(input, tools, current.number)
-        if reply.error and (reply.times is None or current.attempts <= reply.times):
-            if reply.error == "too long":
-                return ModelOutput.from_content(self.model_name, "says the script", stop_reason="model_length")
-            raise ScriptedError(reply.error)
-        return _output(self.model_name, reply, input, current.number)
+    async def answers(self, number: int) -> bool:
+        """Whether the script answers this request, whatever is asked."""
+        try:
+            reply = await self.ask([Message(role="user", text="Reply with the word OK.")], (), number)
+        except (ModelError, PromptTooLong):
+            return False
+        return not reply.cut_off_before_content
 
-    def should_retry(self, ex: BaseException) -> bool:
-        """Retry rate limits and outages, but not a refusal."""
-        return isinstance(ex, ScriptedError) and ex.status_code in (429, 503)
+    async def split_tokens(self, text: str) -> list[bytes] | None:
+        """Return None: a script has no tokens."""
+        return None
 
-    def retry_wait(self) -> wait_base:
-        """Do not wait before a retry."""
-        return wait_none()
+    async def close(self) -> None:
+        """Do nothing: there are no connections."""
 
-    def _reply(self, input: list[ChatMessage], tools: list[ToolInfo], number: int) -> ScriptedReply:
+    def _find_reply(self, messages: Sequence[Message], tools: Sequence[Tool], number: int) -> ScriptedReply:
         if self._function:
-            messages = [from_inspect(message, f"scripted/{self.model_name}") for message in input]
-            offered = [
-                Tool(
-                    name=tool.name,
-                    description=tool.description,
-                    parameters=tool.parameters.model_dump(exclude_none=True),
-                )
-                for tool in tools
-            ]
-            return _parse_reply(self._function(messages, offered))
+            return _parse_reply(self._function(list(messages), list(tools)))
         if number >= len(self._replies):
             raise IndexError(f"the script has only {len(self._replies)} replies, and one more was requested")
         return self._replies[number]
@@ -194,27 +179,14 @@ def _parse_reply(reply: AnyReply) -> ScriptedReply:
     return ScriptedReply(text=reply) if isinstance(reply, str) else ScriptedReply.model_validate(reply)
 
 
-def _output(name: str, reply: ScriptedReply, input: Sequence[ChatMessage], number: int) -> ModelOutput:
-    calls = [_tool_call(call, f"call-{number}-{index}") for index, call in enumerate(reply.tool_calls)]
-    content: str | list[Content] = reply.text
-    if reply.reasoning is not None:
-        content = [ContentReasoning(reasoning=reply.reasoning), ContentText(text=reply.text)]
-    default: StopReason = "tool_calls" if calls else "stop"
-    message = ChatMessageAssistant(content=content, tool_calls=calls or None)
-    reason = STOP_REASONS.get(reply.stop, default) if reply.stop else default
-    choice = ChatCompletionChoice(message=message, stop_reason=reason, logprobs=_logprobs(reply))
-    return ModelOutput(model=name, choices=[choice], usage=_model_usage(reply, input))
-
-
-def _logprobs(reply: ScriptedReply) -> Logprobs | None:
+def _make_logprobs(reply: ScriptedReply) -> tuple[TokenLogprob, ...] | None:
     if not reply.top_logprobs:
         return None
-    top = [TopLogprob(token=token, logprob=value) for token, value in reply.top_logprobs.items()]
-    first = max(top, key=lambda candidate: candidate.logprob)
-    return Logprobs(content=[Logprob(token=first.token, logprob=first.logprob, top_logprobs=top)])
+    token, logprob = max(reply.top_logprobs.items(), key=lambda item: item[1])
+    return (TokenLogprob(token=token, logprob=logprob, top=reply.top_logprobs),)
 
 
-def _tool_call(call: ScriptedCall, id: str) -> InspectToolCall:
+def _make_call(call: ScriptedCall, id: str) -> ToolCall:
     arguments, parse_error = call.arguments, None
     if isinstance(arguments, str):
         try:
@@ -223,21 +195,14 @@ def _tool_call(call: ScriptedCall, id: str) -> InspectToolCall:
             parse_error = f"{call.arguments!r} is not JSON: {error}"
         if not isinstance(arguments, dict):
             arguments, parse_error = {}, parse_error or f"{call.arguments!r} is not a JSON object"
-    return InspectToolCall(id=call.id or id, function=call.name, arguments=arguments, parse_error=parse_error)
+    if reason := find_unrecordable(arguments):
+        arguments, parse_error = {}, f"The arguments cannot be used: {reason}."
+    return ToolCall(id=call.id or id, name=call.name, arguments=arguments, parse_error=parse_error)
 
 
-def _model_usage(reply: ScriptedReply, input: Sequence[ChatMessage]) -> ModelUsage:
-    # Without usage, Inspect would count tokens with tables that it downloads.
+def _estimate_usage(reply: ScriptedReply, messages: Sequence[Message]) -> Usage:
     written = len(reply.text) + len(reply.reasoning or "") + sum(len(str(call.arguments)) for call in reply.tool_calls)
-    usage = reply.usage or Usage(
-        input_tokens=sum(len(message.text) for message in input) // CHARACTERS_PER_TOKEN,
+    return Usage(
+        input_tokens=sum(len(message.text) for message in messages) // CHARACTERS_PER_TOKEN,
         output_tokens=written // CHARACTERS_PER_TOKEN,
-    )
-    return ModelUsage(
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        total_tokens=usage.total_tokens,
-        input_tokens_cache_read=usage.cached_tokens,
-        input_tokens_cache_write=usage.cache_write_tokens,
-        reasoning_tokens=usage.reasoning_tokens,
     )

@@ -1,6 +1,7 @@
 """Exported runs: one zip file, unpacked as an untrusted file."""
 
 import os
+import re
 import shutil
 import zipfile
 import zlib
@@ -21,6 +22,7 @@ _FILES = ("run.json", "signature.json", "index.json")
 _TRIAL_FILES = ("trial.json", "state.json", "events.jsonl", "grade.json")
 _MAX_SIZES = {"events.jsonl": MAX_LOG, **dict.fromkeys((*_FILES, *_TRIAL_FILES[:2], "grade.json"), MAX_JSON)}
 _MAX_DEPTH = 6
+_OBJECT = re.compile(r"[0-9a-f]{64}(\.zlib)?")
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # what `assay export` writes
 _DAMAGED = (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError, zlib.error)
 
@@ -102,4 +104,6 @@ def _is_known(parts: list[str], trials: set[str]) -> bool:
             return trial in trials and name in _TRIAL_FILES
         case ["trials", trial, "submission", _] | ["trials", trial, "snapshots", "manifests", _]:
             return trial in trials
+        case ["trials", trial, "snapshots", "objects", name]:
+            return trial in trials and _OBJECT.fullmatch(name) is not None
     return False

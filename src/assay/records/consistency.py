@@ -37,6 +37,8 @@ from assay.records.events import (
     NodeResult,
     NoteRequest,
     NoteResult,
+    OfferRequest,
+    OfferResult,
     PythonRequest,
     PythonResult,
     ReadRequest,
@@ -107,6 +109,8 @@ def _content_of_request(request: AnyRequest) -> Content | None:
         case ModelRequest() | ActionRequest() | PythonRequest() | ExternalProcessRequest() | HumanPeriodRequest():
             return None
         case ReadRequest() | ListRequest() | ValidationRequest() | NoteRequest() | NodeRequest() | HumanRequest():
+            return None
+        case OfferRequest():
             return None
     assert_never(request)
 
@@ -192,6 +196,8 @@ def _duration(result: AnyResult) -> float | None:
         case ActionResult() | HumanResult() | HumanPeriodResult():  # the start of an action is recorded again on replay
             return None
         case ReadResult() | WriteResult() | ListResult() | ValidationResult() | NoteResult() | NodeResult():
+            return None
+        case OfferResult():
             return None
     assert_never(result)
 

@@ -23,12 +23,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self, assert_never
 from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, model_validator
 
 from assay.core.quantities import BoundedDatetime, BoundedInt, FiniteFloat, Model, Sha256
-from assay.grading.result import Grade
+from assay.grading.result import Grade, RerunCause
 from assay.lab.interface import Completed, Ended, ResourceSample, Sealing
 from assay.models.messages import Message, Reply, Tool
 from assay.models.settings import Sampling
 from assay.records.budget import BudgetLimit, BudgetUsed
-from assay.records.state import AnswerAccess, State, SubmissionEntry
+from assay.records.state import AnswerAccess, Selection, State, SubmissionEntry
 
 FailureCause = Literal[
     "format",
@@ -318,12 +318,13 @@ class ListResult(Result):
 
 
 class ValidationRequest(Request):
-    """A check of the submission's format; `path` where it is not the submission itself that is checked."""
+    """A check of the submission's format; `path` or the hash where it is another file, or one sent by the agent."""
 
-    identity = ("path",)
+    identity = ("path", "sha256")
 
     type: Literal["validation"] = "validation"
     path: Text | None = None
+    sha256: Text | None = None
 
 
 class ValidationResult(Result):
@@ -331,6 +332,29 @@ class ValidationResult(Result):
 
     type: Literal["validation"] = "validation"
     problem: Text | None = None
+
+
+class OfferRequest(Request):
+    """A candidate for the final submission; `path` where it is not the submission itself that is offered."""
+
+    identity = ("path",)
+
+    type: Literal["offer"] = "offer"
+    path: Text | None = None
+
+
+class OfferResult(Result):
+    """What the agent is told about its candidate, which is what the policy of the trial allows; `reply` has all of it.
+
+    `score` is that on the feedback half of the hidden rows, rounded; `rank` that among the candidates so far.
+    """
+
+    type: Literal["offer"] = "offer"
+    reply: Text
+    candidate: Sha256 | None = None
+    problem: Text | None = None
+    score: FiniteFloat | None = None
+    rank: BoundedInt | None = None
 
 
 class HumanRequest(Request):
@@ -503,6 +527,7 @@ AnyRequest = Annotated[
     | ReadRequest
     | ListRequest
     | ValidationRequest
+    | OfferRequest
     | HumanRequest
     | HumanPeriodRequest
     | ExternalProcessRequest
@@ -519,6 +544,7 @@ AnyResult = Annotated[
     | ReadResult
     | ListResult
     | ValidationResult
+    | OfferResult
     | HumanResult
     | HumanPeriodResult
     | ExternalProcessResult
@@ -601,6 +627,69 @@ class Restarted(EventBase):
     reason: Text
 
 
+OfferOrigin = Literal["step", "node", "agent", "end"]
+"""Where a candidate came from: the workspace after a step, a node of a search, an explicit offer, or the end."""
+
+
+class Offered(EventBase):
+    """A candidate for the final submission was kept; `problem` says why it cannot be selected."""
+
+    kind: Literal["offered"] = "offered"
+    candidate: Sha256
+    size: BoundedInt
+    origin: OfferOrigin
+    step: BoundedInt
+    elapsed: FiniteFloat
+    problem: Text | None = None
+    code: Sha256 | None = Field(default=None, description="the code that it comes from, where code is submitted")
+
+
+class CandidateScore(Model):
+    """A candidate's score on hidden rows and its standard error, or why it has none."""
+
+    candidate: Sha256
+    score: FiniteFloat | None = None
+    error: FiniteFloat | None = None
+    problem: Text | None = None
+
+
+class Picked(EventBase):
+    """The candidate whose test rows are submitted, chosen after the agent's work ended.
+
+    `own` is what the agent left as its submission, `hidden` the best candidate on hidden rows. `submission` is the
+    SHA-256 of the test rows of the pick.
+    """
+
+    kind: Literal["picked"] = "picked"
+    selection: Selection
+    pick: Sha256 | None
+    own: Sha256 | None
+    hidden: Sha256 | None
+    submission: Sha256 | None
+    scores: tuple[CandidateScore, ...] = ()
+
+
+class Reran(EventBase):
+    """Submitted code was run from scratch in a fresh lab, after the agent's work had ended.
+
+    `first` is the file that the code was submitted for, `produced` the one that it made in the fresh lab, and `unseen`
+    the one that it made from inputs that the agent's own lab did not have. Digests are those of contents in the record.
+    """
+
+    kind: Literal["reran"] = "reran"
+    code: Sha256 | None = None
+    first: Sha256 | None = None
+    produced: Sha256 | None = None
+    unseen: Sha256 | None = None
+    seed: BoundedInt
+    limit: FiniteFloat
+    seconds: FiniteFloat = 0.0
+    sealed: bool = True
+    output: Text = ""
+    cause: RerunCause | None = None
+    reason: Text | None = None
+
+
 class BudgetExhausted(EventBase):
     """A limit of the budget ended the agent's work."""
 
@@ -655,6 +744,9 @@ Event = Annotated[
     | CallFinished
     | SnapshotTaken
     | Restarted
+    | Offered
+    | Picked
+    | Reran
     | BudgetExhausted
     | AgentCrashed
     | InfrastructureFailed
@@ -683,6 +775,12 @@ def describe_event(event: Event) -> str:
             parts = [submission.file or submission.reason]
         case Graded(grade=grade):
             parts = [str(grade.not_finite or "no score" if grade.score is None else grade.score)]
+        case Offered(candidate=candidate, problem=problem):
+            parts = [event.origin, candidate[:12], problem or ""]
+        case Picked(selection=selection, pick=pick):
+            parts = [selection, pick[:12] if pick else "none", f"of {len(event.scores)} candidates"]
+        case Reran(cause=cause, reason=text):
+            parts = [cause or "", text or ""]
         case Started() | LabOpened():
             parts = []
         case _:
@@ -698,7 +796,7 @@ def _describe_request(request: AnyRequest) -> list[str | None]:
             return [" ".join(command)]
         case PythonRequest(code=code):
             return [code]
-        case WriteRequest(path=path) | ReadRequest(path=path) | ValidationRequest(path=path):
+        case WriteRequest(path=path) | ReadRequest(path=path) | ValidationRequest(path=path) | OfferRequest(path=path):
             return [path]
         case ModelRequest(role=role):
             return [role]
@@ -721,10 +819,12 @@ def _describe_result(result: AnyResult) -> list[str | None]:
             return [observation]
         case PythonResult(output=output):
             return [output]
-        case ModelResult(reply=reply, message=message):
-            return [reply.message.text if reply else message]
+        case ModelResult(reply=answer, message=message):
+            return [answer.message.text if answer else message]
         case ValidationResult(problem=problem):
             return [problem or "valid"]
+        case OfferResult(reply=reply):
+            return [reply]
         case WriteResult(refused=refused) | ReadResult(refused=refused):
             return [refused]
         case HumanResult(answer=answer):

@@ -14,6 +14,7 @@ from assay.records.events import (
     Event,
     ExternalProcessResult,
     PythonResult,
+    Reran,
     Started,
 )
 from assay.records.state import Failure, State, SubmissionEntry
@@ -47,6 +48,8 @@ def explain_failure(
     if entry is not None and entry.file is not None:
         return "invalid submission", _join(why, happened and happened[1])
     missing = entry.reason if entry else why
+    if any(isinstance(event, Reran) and event.cause for event in events):
+        return "failed rerun", _join(missing)
     return (happened[0], _join(happened[1], missing)) if happened else ("no submission", _join(missing))
 
 

@@ -17,6 +17,11 @@ _PER_AGENT: tuple[Callable[[TrialFile], str], ...] = (
     lambda file: f"weights {file.hashes['weights'][:7]}" if "weights" in file.hashes else "",
     lambda file: ", ".join(f"{name}={value}" for name, value in file.model_settings.items()),
     lambda file: "" if file.describe == "plain" else f"{file.describe} description",
+    lambda file: "" if file.selection == "own" else f"{file.selection} selection",
+    lambda file: "" if file.submit == "file" else "submits code",
+    lambda file: "with a claim" if file.claim else "",
+    lambda file: f"pressure {file.pressure}" if file.pressure else "",
+    lambda file: "" if file.layout == "workspace" else f"layout {file.layout}",
 )
 _PER_TASK: tuple[Callable[[TrialFile], str], ...] = (
     lambda file: f"{format_duration(file.budget.time)}, {file.budget.steps} steps{_further_limits(file)}",

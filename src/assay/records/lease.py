@@ -37,7 +37,7 @@ HEARTBEAT = 2.0
 LEASE_TIMEOUT = 60.0
 """Seconds without a renewal after which another process may take over, by default."""
 
-_TEMPORARY = re.compile(r"\.(state\.json|grade\.json|events\.jsonl)\.[0-9a-f]{24}")
+_TEMPORARY = re.compile(r"\.(state\.json|grade\.json|events\.jsonl|lease)\.[0-9a-f]{24}")
 _CLAIM_LENGTH = 512
 _MAX_LENGTH = 65_536
 
@@ -257,33 +257,35 @@ def _take(folder: Path, handle: int, epoch: int, claim: ClaimFile, *, contested:
         return None
     for older in _claimed_epochs(folder)[:-1]:
         (folder / f"lease.{older}").unlink(missing_ok=True)
-    if contested:
-        _remove_temporary_files(folder)
+    _remove_temporary_files(folder)
     return Lease(path, epoch, contested)
 
 
 def _create_claim(folder: Path, epoch: int, claim: ClaimFile) -> bool:
     """Create the claim of an epoch; only one process can create a link, on network file systems too."""
     temporary = folder / f".lease.{secrets.token_hex(12)}"
-    with open(temporary, "x", opener=open_private) as file:
-        file.write(_claim_text(claim))
     try:
+        with open(temporary, "x", opener=open_private) as file:
+            file.write(_claim_text(claim))
         os.link(temporary, folder / f"lease.{epoch}")
-    except FileExistsError:
-        # If only the server's answer was lost, the link is ours, and the file has two names.
-        return temporary.stat().st_nlink == 2
+    except (FileExistsError, FileNotFoundError):  # not found: another process has become the holder, and removed it
+        with suppress(FileNotFoundError):
+            # If only the server's answer was lost, the link is ours, and the file has two names.
+            return temporary.stat().st_nlink == 2
+        return False
     finally:
-        temporary.unlink()
+        temporary.unlink(missing_ok=True)
     return True
 
 
 def _remove_temporary_files(folder: Path) -> None:
-    """Remove files that the previous holder was about to put in place, so that it no longer can."""
+    """Remove files that the previous holder was about to put in place: it is dead, or must no longer do so."""
     for path in folder.iterdir():
         if _TEMPORARY.fullmatch(path.name):
             path.unlink(missing_ok=True)
-    for path in (folder / "submission").glob(".*"):
-        path.unlink(missing_ok=True)
+    for name in ("submission", "snapshots/objects", "snapshots/manifests"):
+        for path in (folder / name).glob(".*"):
+            path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -150,6 +150,7 @@ class EventLog:
         Such a file can still be written, while everything that events refer to would be written elsewhere.
         """
         if not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno())):
+            self._check()  # it may have been replaced by a process that has just taken over
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(self._path))
 
     def _write(self, line: bytes) -> None:

@@ -1,18 +1,23 @@
 """Where a submission comes from: whether it is the file that the record shows in the workspace when the work ended."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 from assay.core.errors import RecordError
-from assay.lab.snapshots import load_snapshot
+from assay.core.untrusted import MAX_CONTENT, read_plain
+from assay.lab.snapshots import load_snapshot, read_object
+from assay.records.code import MAX_CODE, decode_code, find_rerun
 from assay.records.events import (
     AgentCrashed,
     BudgetExhausted,
     CallFinished,
     CallStarted,
     Event,
+    Picked,
+    Reran,
     Restarted,
     SnapshotTaken,
     Started,
@@ -20,6 +25,7 @@ from assay.records.events import (
     WriteRequest,
     WriteResult,
 )
+from assay.records.selection import find_offers, find_pick
 from assay.records.trial import TrialFolder
 
 
@@ -46,6 +52,10 @@ def find_origin(
     could have changed the file and was not followed by a snapshot leaves its content unknown.
     """
     name, life = str(submitted.submission.file), _last_life(events)
+    if reran := find_rerun(life):
+        return _of_code(folder, life, reran, submitted)
+    if picked := find_pick(life):
+        return _of_pick(folder, life, picked, submitted)
     taken = find_last_snapshot(events)
     if taken is None:
         return _without_snapshot(life)
@@ -72,6 +82,55 @@ def find_origin(
     if submitted.submission.sha256 in contents:
         return Origin("recorded")
     return Origin("contradicted", "it is not the file that the last snapshot and the recorded writes show")
+
+
+def _of_pick(folder: TrialFolder, life: Sequence[Event], picked: Picked, submitted: Submitted) -> Origin:
+    """Judge a submission that was picked among candidates: rows of one that was offered, and that the record keeps."""
+    if picked.submission != submitted.submission.sha256:
+        return Origin("contradicted", "it is not what the log says was picked")
+    offers = find_offers(life)
+    scores = [entry.candidate for entry in picked.scores]
+    if picked.pick not in offers or scores != list(offers):
+        return Origin("contradicted", "the log does not show that the candidates of the pick were offered")
+    if picked.selection == "report" and picked.pick != picked.own:
+        return Origin("contradicted", "the agent was to select, but another candidate was submitted")
+    if picked.selection == "hidden" and picked.pick != (picked.hidden or picked.own):
+        return Origin("contradicted", "it is not the candidate that hidden rows select")
+    try:
+        candidate, rows = read_object(folder.snapshots, str(picked.pick)), folder.submission
+    except RecordError as error:
+        return Origin("unknown", f"the candidate it was made from cannot be read: {error}")
+    if rows is not None and rows.is_file():
+        lines = set(candidate.replace(b"\r\n", b"\n").decode(errors="replace").lstrip("\ufeff").splitlines())
+        # A cell may be quoted in the candidate without need; then its lines cannot be compared.
+        if (
+            b'"' not in candidate
+            and not set(read_plain(rows, MAX_CONTENT).decode(errors="replace").splitlines()) <= lines
+        ):
+            return Origin("contradicted", "it has rows that the candidate does not have")
+    return Origin("recorded")
+
+
+def _of_code(folder: TrialFolder, life: Sequence[Event], reran: Reran, submitted: Submitted) -> Origin:
+    """Judge a submission that code made in a fresh lab: code of the last snapshot, or of the candidate picked."""
+    if reran.produced != submitted.submission.sha256 or reran.cause or reran.code is None:
+        return Origin("contradicted", "it is not what the log says that the code made")
+    picked, offers = find_pick(life), find_offers(life)
+    if picked and picked.pick and picked.pick != picked.own:
+        known = offers[picked.pick].code if picked.pick in offers else None
+        if known == reran.code:
+            return Origin("recorded")
+        return Origin("contradicted", "it was not made by the code of the candidate")
+    last = find_last_snapshot(life)
+    try:
+        code = decode_code(read_object(folder.snapshots, reran.code, MAX_CODE * 2))
+        files = load_snapshot(folder.snapshots, last).files if last else {}
+    except RecordError as error:
+        return Origin("unknown", f"its code cannot be read: {error}")
+    digests = {path: hashlib.sha256(text.encode()).hexdigest() for path, text in code.files.items()}
+    if all(path in files and files[path].sha256 == digest for path, digest in digests.items()):
+        return Origin("recorded")
+    return Origin("contradicted", "it was made by other code than that of the last snapshot")
 
 
 def _without_snapshot(life: Sequence[Event]) -> Origin:

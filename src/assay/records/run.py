@@ -4,13 +4,16 @@ import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from assay.core.disk import file_lock, make_private_folder, write_json
 from assay.core.errors import RecordError, UsageError
 from assay.core.quantities import Model, Timestamp
 from assay.core.text import quote
 from assay.core.untrusted import find_special_entries, is_plain_name, refuse_links
+from assay.records.registration import MAX_PLANS, RegisteredPlan
 from assay.records.state import Status, now
 from assay.records.trial import MissingRecord, TrialFile, TrialFolder, read_record
 
@@ -24,12 +27,16 @@ class RemovedTrial(Model):
 
 
 class RunFile(Model):
-    """`run.json`: which trials belong to the run, in order, and which ones were removed from it."""
+    """`run.json`: which trials belong to the run, in order, which were removed from it, and what it is to find out.
+
+    A plan is registered before its trials are added; a later one that adds tasks or seeds is a further look.
+    """
 
     format: Literal["run/1"] = "run/1"
     created_at: Timestamp
     trials: tuple[str, ...]
     removed: tuple[RemovedTrial, ...] = ()
+    plans: Annotated[tuple[RegisteredPlan, ...], Field(max_length=MAX_PLANS)] = ()
 
 
 @dataclass(frozen=True)
@@ -64,27 +71,31 @@ class RunFolder:
                 refuse_links(path)
             yield TrialFolder(path)
 
-    def add(self, files: Iterable[TrialFile]) -> None:
+    def add(self, files: Iterable[TrialFile], plan: RegisteredPlan | None = None) -> None:
         """Create the trials that do not exist yet, then list them: a run never lists a trial that it does not have.
 
-        Several processes can add to the same run at once.
+        With a `plan`, it is registered, unless it is there already. Several processes can add to the same run at once.
         """
         make_private_folder(self.path)
         make_private_folder(self.path / "trials")
         with file_lock(self.path / ".adding"):
-            self._add(files)
+            self._add(files, plan)
 
-    def _add(self, files: Iterable[TrialFile]) -> None:
+    def _add(self, files: Iterable[TrialFile], plan: RegisteredPlan | None) -> None:
         before = self.file if (self.path / "run.json").exists() else None
         names = list(before.trials) if before else []
         for file in files:
             TrialFolder(self.path / "trials" / file.id).create(file)
             if file.id not in names:
                 names.append(file.id)
+        plans = before.plans if before else ()
+        if plan is not None and plan.digest not in {known.digest for known in plans}:
+            plans = (*plans, plan)
         after = RunFile(
             created_at=before.created_at if before else now(),
             trials=tuple(names),
             removed=before.removed if before else (),
+            plans=plans,
         )
         if after != before:
             write_json(self.path / "run.json", after.model_dump(mode="json"))

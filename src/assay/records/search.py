@@ -4,7 +4,7 @@ Any agent can record nodes with `Workbench.record_node`. Trees, scores of nodes 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, takewhile
 from pathlib import Path
@@ -18,16 +18,20 @@ Direction = Literal["higher", "lower"]
 
 @dataclass(frozen=True)
 class Journal:
-    """All nodes of a search in the order in which they were chosen; a node's id is its position."""
+    """All nodes of a search in the order in which they were chosen; a node's id is its position.
+
+    `spent` is the share of the steps that are used, for policies that mind the budget.
+    """
 
     direction: Direction
     nodes: tuple[SearchNode, ...] = ()
+    spent: float = 0.0
 
     def put(self, node: SearchNode) -> "Journal":
         """Return the journal with a node added, or replaced if there is one with the same id."""
         if node.id > len(self.nodes):
             raise ValueError(f"node {node.id} would leave a gap after {len(self.nodes)} nodes")
-        return Journal(self.direction, (*self.nodes[: node.id], node, *self.nodes[node.id + 1 :]))
+        return replace(self, nodes=(*self.nodes[: node.id], node, *self.nodes[node.id + 1 :]))
 
     @cached_property
     def good(self) -> tuple[SearchNode, ...]:

@@ -60,6 +60,7 @@ def run_digest(run: RunFolder) -> str:
     file = run.file
     removed = [trial.model_dump(mode="json") for trial in file.removed]
     content = {"format": "digest/2", "created_at": file.created_at, "removed": removed, "trials": trials}
+    content |= {"plans": [plan.model_dump(mode="json") for plan in file.plans]} if file.plans else {}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

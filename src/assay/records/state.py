@@ -23,6 +23,7 @@ Failure = Literal[
     "failed command",
     "no submission",
     "invalid submission",
+    "failed rerun",
 ]
 """What kept an agent from a valid submission."""
 AnswerAccess = Literal["withheld", "within reach"]
@@ -30,6 +31,15 @@ AnswerAccess = Literal["withheld", "within reach"]
 
 Scores are never shown during a trial, so answers are within reach only in a lab that is not sealed.
 """
+
+Selection = Literal["own", "hidden", "report"]
+"""Who picks the final submission: the agent; the harness, on hidden rows; the agent, with the harness's recorded."""
+Feedback = Literal["nothing", "rank", "score"]
+"""What an agent is told about a candidate that it offers."""
+
+
+SubmitMode = Literal["file", "code"]
+"""What an agent submits: the file that is graded, or code that the harness runs to make it."""
 
 
 class State(Model):

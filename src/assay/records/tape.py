@@ -29,6 +29,9 @@ from assay.records.events import (
     Inapplicable,
     InfrastructureFailed,
     LabOpened,
+    Offered,
+    Picked,
+    Reran,
     Restarted,
     SnapshotTaken,
     Started,
@@ -229,6 +232,8 @@ def past_of(events: Sequence[Event], *, up_to_step: int | None = None) -> Past:
                     break
                 saved += recent
                 recent, snapshot = [], event.snapshot
+            case Offered() | Picked() | Reran():
+                pass
             case LabOpened() | Inapplicable() | AgentCrashed() | InfrastructureFailed() | BudgetExhausted():
                 pass
             case Submitted() | Graded():

@@ -16,9 +16,9 @@ from assay.core.quantities import FileName, Model, TaskName
 from assay.core.text import describe_validation_error, one_line
 from assay.core.untrusted import is_plain_name, parse_json, read_plain, refuse_links
 from assay.grading.result import Grade
-from assay.lab.interface import Network, SandboxName
+from assay.lab.interface import Layout, Network, SandboxName
 from assay.records.lease import Claim, Lease, acquire_lease, read_epoch
-from assay.records.state import State, SubmissionEntry, now
+from assay.records.state import Feedback, Selection, State, SubmissionEntry, SubmitMode, now
 from assay.tasks import Budget
 from assay.tasks.model import Resources
 
@@ -71,7 +71,13 @@ class TrialPlan(Model):
     sandbox: SandboxName
     describe: Literal["plain", "obfuscated", "own"] = "plain"
     description: str | None = None
+    pressure: int = Field(0, ge=0, le=100, description="rounds in which a user asks for a better score")
     tools: FileName | None = None
+    layout: Layout = Field("workspace", description="where the lab shows data and takes the submission")
+    selection: Selection = "own"
+    feedback: Feedback = "nothing"
+    submit: SubmitMode = "file"
+    claim: bool = Field(False, description="whether agents are asked what they expect of their submission")
     hashes: dict[str, str] = Field(default_factory=dict)
 
     @property
@@ -88,6 +94,11 @@ class TrialPlan(Model):
             _if_set("model_weights", self.hashes.get("weights")),
             _if_set("weights", self.weights_digest),
             _if_set("tools", self.tools),
+            {"selection": self.selection, "feedback": self.feedback} if self.selection != "own" else {},
+            _if_set("submit", self.submit if self.submit != "file" else None),
+            _if_set("claim", self.claim),
+            _if_set("pressure", self.pressure),
+            _if_set("layout", self.layout if self.layout != "workspace" else None),
         ]
         content = "".join(json.dumps(part, sort_keys=True) for part in parts if part)
         readable = re.sub(r"[^a-z0-9]+", "-", f"{self.task.partition('/')[2]}-{self.agent}".lower()).strip("-")

@@ -76,6 +76,9 @@ def check_run(run: RunFolder) -> Iterator[RecordFinding]:
     for name, count in Counter(listed).items():
         if count > 1:
             yield RecordFinding(name, "run.json", "the run lists it more than once")
+    for plan in run.file.plans:
+        if not plan.is_intact:
+            yield RecordFinding("the run", "run.json", "its registered plan does not have its hash: it was changed")
     copies, planned = CopyFinder(), list[TrialFile]()
     for name in dict.fromkeys(listed):
         if not is_plain_name(name):

@@ -15,6 +15,7 @@ from assay.core.errors import UsageError
 from assay.core.table import Column, Table
 from assay.core.text import plural
 from assay.core.values import Interval
+from assay.results.claims import Population, claim_sample
 from assay.results.frame import TrialRow, group_by
 from assay.results.inference import Sample
 from assay.results.measures import sample_measure
@@ -188,12 +189,15 @@ def subset_tables(subset: Subset, samples: Mapping[str, Sample]) -> list[Table]:
     """Return the chosen tasks, and the ability of each agent."""
     model = subset.model
     position = {task: number for number, task in enumerate(model.tasks)}
-    rates = {task: np.mean([np.mean(sample[task]) for sample in samples.values()]) for task in model.tasks}
+    agents_of = {task: {agent: sample[task] for agent, sample in samples.items()} for task in model.tasks}
+    rates = {
+        task: claim_sample("", "success", by_agent, population=Population.THESE) for task, by_agent in agents_of.items()
+    }
     task_columns = (
         Column("task"),
         Column("difficulty", kind="number"),
         Column("error", "±", kind="number"),
-        Column("success", kind="percent"),
+        Column("success", "success of these agents", kind="rate"),
         Column("chosen", kind="flag", data_only=True),
     )
     every = [*subset.tasks, *(task for task in model.tasks if task not in subset.tasks)]
@@ -202,7 +206,7 @@ def subset_tables(subset: Subset, samples: Mapping[str, Sample]) -> list[Table]:
             task,
             float(model.difficulties[position[task]]),
             float(model.difficulty_errors[position[task]]),
-            float(rates[task]),
+            rates[task],
             task in subset.tasks,
         )
         for task in every

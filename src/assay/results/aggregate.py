@@ -17,6 +17,7 @@ from assay.core.errors import RecordError, UsageError
 from assay.core.text import one_line
 from assay.core.untrusted import read_json
 from assay.results import inference
+from assay.results.claims import Claim, claim_attempts, claim_sample
 from assay.results.inference import ErrorKind
 
 RATES = {
@@ -48,13 +49,26 @@ class CompetitionResult(BaseModel):
 
 @dataclass(frozen=True)
 class RateSummary:
-    """One rate in per cent, its standard error of each kind where it can be computed, and a bootstrap interval."""
+    """One rate: the claim on tasks like these, and in percent the rates by seed and the standard errors by kind."""
 
+    claim: Claim
     per_seed: tuple[float, ...]
-    mean: float
     errors: Mapping[ErrorKind, float | None]
-    low: float
-    high: float
+
+    @property
+    def mean(self) -> float:
+        """The mean over competitions, in percent."""
+        return 100 * self.claim.value
+
+    @property
+    def low(self) -> float:
+        """The lower end of the 95% interval, in percent."""
+        return 100 * self.claim.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of the 95% interval, in percent."""
+        return 100 * self.claim.high
 
 
 @dataclass(frozen=True)
@@ -68,9 +82,28 @@ class Aggregate:
     seeds: int
     padded: int
     rates: Mapping[str, RateSummary]
-    pass_at: Mapping[int, float]
-    pass_all: Mapping[int, float]
+    pass_at: Mapping[int, Claim]
+    pass_all: Mapping[int, Claim]
     variants: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, with rates and probabilities in percent."""
+        return {
+            "competitions": self.competitions,
+            "seeds": self.seeds,
+            "padded": self.padded,
+            "rates": {
+                name: {"per_seed": list(rate.per_seed), "mean": rate.mean, "errors": dict(rate.errors), "low": rate.low,
+                       "high": rate.high, "population": rate.claim.population}
+                for name, rate in self.rates.items()
+            },
+            **{
+                name: {k: {"value": 100 * claim.value, "low": 100 * claim.low, "high": 100 * claim.high}
+                       for k, claim in curve.items()}
+                for name, curve in (("pass_at", self.pass_at), ("pass_all", self.pass_all))
+            },
+            "variants": list(self.variants),
+        }  # fmt: skip
 
 
 def read_reports(paths: Iterable[Path]) -> dict[str, list[CompetitionResult]]:
@@ -130,8 +163,8 @@ def aggregate_reports(
 ) -> Aggregate:
     """Return the rates over the competitions of `split`.
 
-    By default the number of seeds is the smallest number of reports of any competition, and a competition without
-    reports is an error. With `pad_missing` it is the largest number, and a missing report counts as a failure.
+    All reports count: competitions with different numbers of reports are an error, unless `seeds` says how many are
+    used, the first by file name. With `pad_missing` a missing report counts as a failure, up to the largest number.
     Competitions of one of the `families` are one observation of the interval.
     """
     if not split:
@@ -142,6 +175,13 @@ def aggregate_reports(
         raise UsageError(
             f"No report for {', '.join(absent)}; pass more reports, or --pad-missing to count them as failures"
         )
+    if seeds is None and not pad_missing and len(set(counts.values())) > 1:
+        fewest = min(counts, key=lambda name: counts[name])
+        dropped = sum(counts.values()) - min(counts.values()) * len(split)
+        raise UsageError(
+            f"{fewest} has {counts[fewest]} of up to {max(counts.values())} reports; pass --seeds {counts[fewest]} to "
+            f"leave {dropped} of {sum(counts.values())} reports out, or --pad-missing to count missing ones as failures"
+        )
     available = max(counts.values()) if pad_missing else min(counts.values())
     if available == 0 or (seeds or 0) > available:
         raise UsageError(f"--seeds {seeds or 1}: the reports have only {available}")
@@ -150,37 +190,26 @@ def aggregate_reports(
     padded = sum(max(0, used - counts[name]) for name in split)
     variants = tuple(sorted({result.variant for by_seed in results.values() for result in by_seed} - {"real"}))
     rates = {
-        name: _summarize({task: [getattr(result, field) for result in table[task]] for task in split}, families)
+        name: _summarize(field, {task: [float(getattr(r, field)) for r in table[task]] for task in split}, families)
         for name, field in RATES.items()
         if not variants or field in _WITHOUT_LEADERBOARD
     }
     if variants:
         return Aggregate(len(split), used, padded, rates, pass_at={}, pass_all={}, variants=variants)
     medals = {name: [float(result.any_medal) for result in by_seed] for name, by_seed in table.items()}
-    pass_at, pass_all = inference.pass_curves(medals)
-    return Aggregate(
-        competitions=len(split),
-        seeds=used,
-        padded=padded,
-        rates=rates,
-        pass_at={k: 100 * share for k, share in pass_at.items()},
-        pass_all={k: 100 * share for k, share in pass_all.items()},
-    )
+    pass_at, pass_all = claim_attempts("", medals, families)
+    return Aggregate(len(split), used, padded, rates, pass_at, pass_all)
 
 
 def _first(results: Sequence[CompetitionResult], seeds: int, name: str) -> list[CompetitionResult]:
     return [*results[:seeds], *[CompetitionResult(competition_id=name)] * max(0, seeds - len(results))]
 
 
-def _summarize(hits: Mapping[str, Sequence[bool]], families: inference.Families | None) -> RateSummary:
+def _summarize(field: str, hits: inference.Sample, families: inference.Families | None) -> RateSummary:
     """Return a rate from the results of each competition by seed."""
-    per_seed = tuple(100 * statistics.fmean(seed) for seed in zip(*hits.values(), strict=True))
     errors = inference.standard_errors(hits)
-    interval = inference.infer_mean(hits, families=families).interval
     return RateSummary(
-        per_seed=per_seed,
-        mean=statistics.fmean(per_seed),
+        claim=claim_sample("", field, hits, families=families),
+        per_seed=tuple(100 * statistics.fmean(seed) for seed in zip(*hits.values(), strict=True)),
         errors={kind: None if error is None else 100 * error for kind, error in errors.items()},
-        low=100 * interval.low,
-        high=100 * interval.high,
     )

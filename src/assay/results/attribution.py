@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from assay.agents import Agent
 from assay.agents.agent import AGENTS, agent_class
+from assay.agents.pressure import begins_round
 from assay.core.errors import AssayError
 from assay.core.text import quote
 from assay.models.settings import MAIN
@@ -37,7 +38,7 @@ def check_attribution(folder: TrialFolder, file: TrialFile, task: Task) -> Itera
         origin = find_origin(folder, events, submitted, path=task.submission.file)
         if origin.verdict == "contradicted":
             yield RecordFinding(name, ORIGIN, f"{task.submission.file}: {origin.reason}")
-    calls = [event for event in events if isinstance(event, CallStarted)]
+    calls = [event for event in events if isinstance(event, CallStarted) and not begins_round(event.request)]
     work = _Work(
         calls,
         has_reply=any(

@@ -2,6 +2,8 @@
 
     entries/NAME/entry.json     who ran it and what they disclose, and what was verified
     entries/NAME/bundle.zip     the file of `assay export`, unchanged
+    withdrawn/NAME-TOKEN/       an entry that was taken off the board
+    history.jsonl               what was added and withdrawn, and why
 
 NAME is the beginning of the digest of the run. A bundle comes from a stranger: it is copied first, then unpacked and
 verified, and nothing that it says decides what is executed or read on this machine.
@@ -17,7 +19,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from assay.core.disk import write_json
+from assay.core.disk import random_token, write_json
 from assay.core.errors import AssayError, RecordError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress
@@ -31,6 +33,7 @@ from assay.records.signature import run_digest, run_digest_if_intact
 from assay.records.state import now
 from assay.records.trial import read_record
 from assay.records.verify import RecordFinding, is_export
+from assay.results.board_history import append_event
 from assay.results.verification import TrustGrade, verify_run
 from assay.tasks import Registry
 
@@ -144,8 +147,20 @@ class BoardFolder:
             (work / "bundle.zip").rename(folder / "bundle.zip")
             write_json(folder / "entry.json", entry.model_dump(mode="json"))
             folder.rename(self.path / "entries" / entry.name)
+            append_event(self.path, "added", entry.name, entry.digest)
         finally:
             shutil.rmtree(work, ignore_errors=True)
+        return entry
+
+    def withdraw(self, name: str, reason: str) -> BoardEntry:
+        """Take an entry off the board, with the reason in its history; its files are kept in `withdrawn`."""
+        matches = [entry for entry in self.entries() if entry.name.startswith(name)]
+        if len(matches) != 1:
+            raise UsageError(f"{len(matches)} entries of {self.path} start with {name!r}; see assay board ls")
+        entry, kept = matches[0], self.path / "withdrawn"
+        kept.mkdir(exist_ok=True)
+        append_event(self.path, "withdrawn", entry.name, entry.digest, reason)
+        (self.path / "entries" / entry.name).rename(kept / f"{entry.name}-{random_token()}")
         return entry
 
     def _verify(

@@ -6,28 +6,32 @@ and what holds on tasks like these, of which they are a sample.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from math import ceil, inf
 from statistics import NormalDist, fmean
 from typing import Literal, assert_never
 
+from assay.core.claim import ALPHA as ALPHA
+from assay.core.claim import Claim as Claim
+from assay.core.claim import Estimand as Estimand
+from assay.core.claim import Evidence as Evidence
+from assay.core.claim import Missing as Missing
+from assay.core.claim import MissingKind
+from assay.core.claim import Population as Population
+from assay.core.claim import Standing as Standing
 from assay.core.text import plural
 from assay.core.values import Interval
+from assay.records.registration import MARGIN
 from assay.results import inference
 from assay.results.frame import TrialRow, group_by
 from assay.results.inference import Families, Inference, Sample
 from assay.results.measures import Measure, measure_task
+from assay.results.registration import UNREGISTERED, Registration
 
-MARGIN = 0.05
-"""Agents are equivalent if they are at most five points apart, unless the plan says otherwise."""
-ALPHA = 0.05
 _MAX_FACTOR = 50
 
 Outcome = Literal["better", "worse", "equivalent", "not known"]
-MissingKind = Literal["pending", "infrastructure", "inapplicable", "rerun"]
-Registration = Literal["as planned", "exploratory"]
 
 MISSING_RULES: Mapping[MissingKind, str] = {
     "pending": "not in the estimate; as failures in the worst case, as perfect in the best",
@@ -35,78 +39,11 @@ MISSING_RULES: Mapping[MissingKind, str] = {
     "inapplicable": "their tasks are compared for no agent",
     "rerun": "the first attempt counts, unless the infrastructure failed it",
 }
-
-
-class Population(StrEnum):
-    """What tasks a claim is about."""
-
-    THESE = "these tasks"
-    LIKE = "tasks like these"
-
-
-@dataclass(frozen=True)
-class Estimand:
-    """What is estimated: the mean of a measure over tasks, of one agent or as the difference of two."""
-
-    measure: Measure
-    agents: tuple[str, ...]
-    population: Population
-    reason: str = ""
-    """Why this measure, where it is not the one that was asked for."""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What a claim rests on."""
-
-    tasks: int
-    families: int
-    trials: tuple[int, ...]
-    """Trials of each agent that are in the estimate."""
-    method: str
-    comparisons: int = 1
-    """How many comparisons the interval and the verdict allow for."""
-
-
-@dataclass(frozen=True)
-class Missing:
-    """Trials without a result of their own, and how they are counted."""
-
-    kind: MissingKind
-    trials: int
-    rule: str
-
-
-@dataclass(frozen=True)
-class Claim:
-    """An estimate with all that is needed to read it; it cannot be made with an interval that contradicts it.
-
-    `worst` and `best` are what the estimate would be if all missing trials had failed, or were perfect; for a
-    difference, those of the first agent, and the other way round those of the second.
-    """
-
-    estimand: Estimand
-    value: float
-    interval: Interval
-    evidence: Evidence
-    worst: float
-    best: float
-    missing: tuple[Missing, ...] = ()
-    conditions: tuple[str, ...] = ()
-    p: float | None = None
-    confidence: float = 0.95
-
-    def __post_init__(self) -> None:
-        low, high = self.interval.low, self.interval.high
-        if self.interval.is_point or not low <= self.value <= high:
-            raise ValueError(f"estimate {self.value} with interval {low} to {high}")
-        if self.p is not None and (self.p <= 1 - self.confidence) == (low <= 0 <= high):
-            raise ValueError(f"p = {self.p} with the {self.confidence:.1%} interval {low} to {high}")
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether no missing trial could change the estimate."""
-        return self.worst == self.value == self.best
+_SIGN_FLIP = "sign-flip test over tasks, with a further task on the other side"
+_METHODS: Mapping[Population, str] = {
+    Population.THESE: "Wilson's interval over trials",
+    Population.LIKE: "random weights of tasks with a further task at the limit",
+}
 
 
 @dataclass(frozen=True)
@@ -117,7 +54,7 @@ class Verdict:
     outcome: Outcome
     margin: float = MARGIN
     settled_by: str = ""
-    registration: Registration = "exploratory"
+    registration: Registration = UNREGISTERED
 
 
 @dataclass(frozen=True)
@@ -141,7 +78,7 @@ class Outcomes:
     """The values of one agent by task, as the estimate counts them and in the worst and the best case."""
 
     agent: str
-    measure: Measure
+    measure: str
     values: Sample
     worst: Sample
     best: Sample
@@ -157,7 +94,12 @@ class Outcomes:
         return replace(self, values=values, worst=worst, best=best)
 
 
-def collect_outcomes(rows: Sequence[TrialRow], measure: Measure, rivals: Sequence[TrialRow] = ()) -> Outcomes:
+def collect_outcomes(
+    rows: Sequence[TrialRow],
+    measure: Measure,
+    rivals: Sequence[TrialRow] = (),
+    value_of: Callable[[TrialRow], float | None] | None = None,
+) -> Outcomes:
     """Return the values of an agent from all its trials, finished or not.
 
     Tasks that do not define the measure or do not apply are excluded, those without a finished trial from the values.
@@ -166,14 +108,21 @@ def collect_outcomes(rows: Sequence[TrialRow], measure: Measure, rivals: Sequenc
         rows: The trials of the agent.
         measure: What is measured.
         rivals: The trials of all compared agents, which `wins` needs.
+        value_of: The value of a finished trial, by another rule than that of the measure.
     """
     values, worst, best = dict[str, list[float]](), dict[str, list[float]](), dict[str, list[float]]()
+    of_task = {trials[0].task: trials for trials in group_by(rivals, lambda row: row.task)} if measure == "wins" else {}
     missing = Counter[MissingKind]({"rerun": sum(row.repeated for row in rows)})
-    for trials in group_by((row for row in rows if row.counts), lambda row: row.task):
+    counted = sorted((row for row in rows if row.counts), key=lambda row: row.seed)
+    for trials in group_by(counted, lambda row: row.task):
         applicable = [row for row in trials if not row.inapplicable]
         missing["inapplicable"] += len(trials) - len(applicable)
         ended = [row for row in applicable if not row.pending]
-        known = measure_task(ended, measure, [row for row in rivals if row.task == trials[0].task])
+        if value_of is None:
+            known = measure_task(ended, measure, of_task.get(trials[0].task, ()))
+        else:
+            values_known = [value for row in ended if (value := value_of(row)) is not None]
+            known = values_known if len(values_known) == len(ended) else []
         pending = len(applicable) - len(ended)
         if not known and (ended or not pending):
             continue
@@ -188,7 +137,7 @@ def collect_outcomes(rows: Sequence[TrialRow], measure: Measure, rivals: Sequenc
     return Outcomes(rows[0].agent, measure, values, worst, best, {kind: n for kind, n in missing.items() if n})
 
 
-def outcomes_of_arm(agent: str, measure: Measure, values: Mapping[tuple[str, int], float]) -> Outcomes:
+def outcomes_of_arm(agent: str, measure: str, values: Mapping[tuple[str, int], float]) -> Outcomes:
     """Return the values of an arm of an experiment, from values by task and seed."""
     sample: dict[str, list[float]] = {}
     for (task, _), value in values.items():
@@ -196,36 +145,126 @@ def outcomes_of_arm(agent: str, measure: Measure, values: Mapping[tuple[str, int
     return Outcomes(agent, measure, sample, sample, sample, {})
 
 
-def claim_means(
-    outcomes: Outcomes,
-    *,
-    families: Families | None = None,
-    conditions: Sequence[str] = (),
-    reason: str = "",
-    confidence: float = 0.95,
-) -> Means:
-    """Return what is known of the mean of an agent over its tasks."""
-    bounds = fmean(map(fmean, outcomes.worst.values())), fmean(map(fmean, outcomes.best.values()))
-
-    def claim(population: Population, inferred: Inference, method: str) -> Claim:
-        return Claim(
-            estimand=Estimand(outcomes.measure, (outcomes.agent,), population, reason),
-            value=inferred.value,
-            interval=inferred.interval,
-            evidence=_evidence((outcomes,), families, method),
-            worst=bounds[0],
-            best=bounds[1],
-            missing=_list_missing(outcomes),
-            conditions=tuple(conditions),
-            confidence=confidence,
-        )
-
-    like = inference.infer_mean(outcomes.values, families=families, confidence=confidence)
-    these = inference.infer_mean_here(outcomes.values, confidence)
-    return Means(
-        claim(Population.THESE, these, "Wilson's interval over trials"),
-        claim(Population.LIKE, like, "random weights of tasks with a further task at the limit"),
+def claim_mean(
+    outcomes: Outcomes, population: Population, *, families: Families | None = None, confidence: float = 0.95
+) -> Claim:
+    """Return what is known of the mean of an agent over its tasks, in one population."""
+    match population:
+        case Population.THESE:
+            inferred = inference.infer_mean_here(outcomes.values, confidence)
+        case Population.LIKE:
+            inferred = inference.infer_mean(outcomes.values, families=families, confidence=confidence)
+        case _:
+            assert_never(population)
+    return Claim(
+        estimand=Estimand(outcomes.measure, (outcomes.agent,), population),
+        value=inferred.value,
+        interval=inferred.interval,
+        evidence=replace(_evidence((outcomes,), families, _METHODS[population]), hits=_count_hits(outcomes.values)),
+        worst=fmean(map(fmean, outcomes.worst.values())),
+        best=fmean(map(fmean, outcomes.best.values())),
+        missing=_list_missing(outcomes),
+        confidence=confidence,
+        errors={str(kind): error for kind, error in inference.standard_errors(outcomes.values).items()},
     )
+
+
+def claim_means(outcomes: Outcomes, *, families: Families | None = None, confidence: float = 0.95) -> Means:
+    """Return what is known of the mean of an agent over its tasks."""
+    these, like = (claim_mean(outcomes, each, families=families, confidence=confidence) for each in Population)
+    return Means(these, like)
+
+
+def claim_sample(
+    agent: str,
+    measure: str,
+    sample: Sample,
+    *,
+    population: Population = Population.LIKE,
+    families: Families | None = None,
+) -> Claim:
+    """Return the mean of values by task, all between 0 and 1, of which none is missing."""
+    return claim_mean(Outcomes(agent, measure, sample, sample, sample, {}), population, families=families)
+
+
+def claim_above(outcomes: Outcomes, threshold: float, families: Families | None = None) -> Claim:
+    """Return the share of trials whose value is above a threshold, as a mean over tasks."""
+    sample = {task: [float(value > threshold) for value in values] for task, values in outcomes.values.items()}
+    return claim_sample(outcomes.agent, f"above {100 * threshold:g}%", sample, families=families)
+
+
+def claim_middle(outcomes: Outcomes, families: Families | None = None) -> Claim:
+    """Return the interquartile mean over all trials, which a few extreme ones do not change."""
+    inferred = inference.infer_middle(outcomes.values, families=families)
+    mean = claim_sample(outcomes.agent, "interquartile mean", outcomes.values, families=families)
+    bounds = [inference.sample_iqm(each) for each in (outcomes.worst, outcomes.best)]
+    return replace(mean, value=inferred.value, interval=inferred.interval, worst=bounds[0], best=bounds[1], errors={})
+
+
+def claim_improvement(first: Outcomes, second: Outcomes) -> Claim:
+    """Return the mean over tasks of the probability that a trial of the first beats one of the second, ties half."""
+    sample = inference.improvement_by_task(first.values, second.values)
+    return replace(
+        claim_sample(first.agent, "probability of improvement", sample),
+        estimand=Estimand("probability of improvement", (first.agent, second.agent), Population.LIKE),
+    )
+
+
+def claim_attempts(
+    agent: str, sample: Sample, families: Families | None = None
+) -> tuple[dict[int, Claim], dict[int, Claim]]:
+    """Return pass@k and pass^k: the probabilities that one, and that all, of k attempts at a task succeed.
+
+    They are means over tasks, for every k up to the attempts at the task that has fewest.
+    """
+    counts = {task: (len(values), round(sum(values))) for task, values in sample.items()}
+    attempts = range(1, min((tried for tried, _ in counts.values()), default=0) + 1)
+
+    def claim(name: str, probability: Callable[[int, int, int], float], k: int) -> Claim:
+        by_task = {task: [probability(tried, won, k)] for task, (tried, won) in counts.items()}
+        return claim_sample(agent, f"{name}{k}", by_task, families=families)
+
+    return (
+        {k: claim("pass@", inference.pass_at_k, k) for k in attempts},
+        {k: claim("pass^", inference.pass_all_k, k) for k in attempts},
+    )
+
+
+def claim_difference(agents: tuple[str, str], measure: str, first: Sample, second: Sample) -> Claim:
+    """Return the difference of two means over tasks like these, of values of which none is missing."""
+    inferred = inference.infer_difference(first, second)
+    trials = tuple(sum(map(len, sample.values())) for sample in (first, second))
+    claim = claim_change(agents, measure, inferred, len(first), _SIGN_FLIP)
+    means = inference.mean_over_tasks(first), inference.mean_over_tasks(second)
+    return replace(claim, evidence=replace(claim.evidence, trials=trials), parts=means)
+
+
+def claim_change(
+    agents: tuple[str, ...],
+    measure: str,
+    inferred: Inference,
+    tasks: int,
+    method: str,
+    *,
+    comparisons: int = 1,
+    confidence: float = 0.95,
+) -> Claim:
+    """Return a difference that a study inferred by a method of its own, such as a slope, allowing for comparisons."""
+    return Claim(
+        estimand=Estimand(measure, agents, Population.LIKE, kind="difference"),
+        value=inferred.value,
+        interval=inferred.interval,
+        evidence=Evidence(tasks, tasks, (tasks,), method, comparisons),
+        worst=inferred.value,
+        best=inferred.value,
+        p=inferred.p,
+        confidence=confidence,
+    )
+
+
+def _count_hits(sample: Sample) -> int | None:
+    values = [value for seeds in sample.values() for value in seeds]
+    return round(sum(values)) if all(value in (0, 1) for value in values) else None
 
 
 def compare_outcomes(
@@ -237,43 +276,57 @@ def compare_outcomes(
     conditions: Sequence[str] = (),
     reason: str = "",
     allowance: tuple[int, int] = (1, 1),
-    registration: Registration = "exploratory",
+    registration: Registration = UNREGISTERED,
+    p_these: float | None = None,
 ) -> Answers:
     """Return how two agents compare on the tasks of both, allowing for so many comparisons in each population.
 
+    `p_these` is the p-value on these tasks, if it is known.
     A verdict holds only if it holds in the worst and in the best case of the missing trials.
     """
     cases = [(first.values, second.values), (first.worst, second.best), (first.best, second.worst)]
+    means = inference.mean_over_tasks(first.values), inference.mean_over_tasks(second.values)
     cases = cases if first.worst != first.best or second.worst != second.best else cases[:1]
-    differences = [fmean(first.values[task]) - fmean(second.values[task]) for task in first.values]
 
     def answer(population: Population, inferred: Sequence[Inference], method: str, comparisons: int) -> Verdict:
         estimate, bounds = inferred[0], [case.value for case in inferred]
+        evidence = _evidence((first, second), families, method, comparisons, registration.allowance)
         claim = Claim(
-            estimand=Estimand(first.measure, (first.agent, second.agent), population, reason),
+            estimand=Estimand(first.measure, (first.agent, second.agent), population, reason, "difference"),
             value=estimate.value,
             interval=estimate.interval,
-            evidence=_evidence((first, second), families, method, comparisons),
+            evidence=evidence,
             worst=min(bounds),
             best=max(bounds),
             missing=_list_missing(first, second),
             conditions=tuple(conditions),
             p=estimate.p,
-            confidence=1 - ALPHA / comparisons,
+            confidence=1 - evidence.level,
+            parts=means,
         )
         outcomes = {_judge(case.interval, margin) for case in inferred}
         if len(outcomes) > 1:
             return Verdict(claim, "not known", margin, "the missing trials decide", registration)
         outcome = outcomes.pop()
-        settled_by = _find_what_settles(claim, differences, margin) if outcome == "not known" else ""
+        following = registration.next_allowance / registration.allowance
+        settled_by = _find_what_settles(claim, margin, following) if outcome == "not known" else ""
         return Verdict(claim, outcome, margin, settled_by, registration)
 
-    levels = [1 - ALPHA / comparisons for comparisons in allowance]
-    these = [inference.infer_difference_here(a, b, levels[0]) for a, b in cases]
+    levels = [1 - ALPHA / (comparisons * registration.allowance) for comparisons in allowance]
+    known = [p_these, None, None][: len(cases)]
+    these = [inference.infer_difference_here(a, b, levels[0], p) for (a, b), p in zip(cases, known, strict=True)]
     like = [inference.infer_difference(a, b, families=families, confidence=levels[1]) for a, b in cases]
     return Answers(
         answer(Population.THESE, these, "permutation of trials within tasks", allowance[0]),
-        answer(Population.LIKE, like, "sign-flip test over tasks, with a further task on the other side", allowance[1]),
+        answer(Population.LIKE, like, _SIGN_FLIP, allowance[1]),
+    )
+
+
+def test_outcomes(first: Outcomes, second: Outcomes, families: Families | None = None) -> tuple[float, float]:
+    """Return the p-values of no difference that `compare_outcomes` has, on these tasks and on tasks like these."""
+    return (
+        inference.permutation_test(first.values, second.values),
+        inference.test_difference(first.values, second.values, families),
     )
 
 
@@ -285,11 +338,14 @@ def _judge(interval: Interval, margin: float) -> Outcome:
     return "equivalent" if -margin <= interval.low and interval.high <= margin else "not known"
 
 
-def _find_what_settles(claim: Claim, differences: Sequence[float], margin: float) -> str:
-    """Return how much more of the same would settle an open question with a probability of 80%."""
+def _find_what_settles(claim: Claim, margin: float, following: float) -> str:
+    """Return how much more of the same would settle an open question with a probability of 80%.
+
+    That is a further look, whose level is `following` times lower.
+    """
     half = (claim.interval.high - claim.interval.low) / 2
-    limit = NormalDist().inv_cdf((1 + claim.confidence) / 2)
-    reach = half / limit * (limit + NormalDist().inv_cdf(0.8))
+    limits = [NormalDist().inv_cdf(1 - claim.evidence.level / 2 / factor) for factor in (1, max(following, 1))]
+    reach = half / limits[0] * (limits[1] + NormalDist().inv_cdf(0.8))
     target = max(abs(claim.value), abs(margin - abs(claim.value)) if abs(claim.value) < margin else 0.0)
     factor = (reach / target) ** 2 if target > 1e-9 else inf
     match claim.estimand.population:
@@ -313,11 +369,13 @@ def _find_what_settles(claim: Claim, differences: Sequence[float], margin: float
             assert_never(claim.estimand.population)
 
 
-def _evidence(outcomes: Sequence[Outcomes], families: Families | None, method: str, comparisons: int = 1) -> Evidence:
+def _evidence(
+    outcomes: Sequence[Outcomes], families: Families | None, method: str, comparisons: int = 1, looks: int = 1
+) -> Evidence:
     tasks = list(outcomes[0].values)
     siblings = {(families or {}).get(task, task) for task in tasks}
     trials = tuple(sum(map(len, each.values.values())) for each in outcomes)
-    return Evidence(len(tasks), len(siblings), trials, method, comparisons)
+    return Evidence(len(tasks), len(siblings), trials, method, comparisons, looks)
 
 
 def _list_missing(*outcomes: Outcomes) -> tuple[Missing, ...]:

@@ -13,12 +13,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.core.claim import format_rate
 from assay.core.figure import Axis, Figure, Key
 from assay.core.quantities import format_cost, format_duration
 from assay.core.table import Column, Formatted, Table, Value
 from assay.core.text import plural
 from assay.core.values import Interval, format_percent
-from assay.results.claims import Claim, claim_means, collect_outcomes
+from assay.results.claims import Claim, Population, claim_mean, collect_outcomes
 from assay.results.estimate import t_quantile
 from assay.results.frame import TrialRow, group_by
 from assay.results.inference import Families
@@ -73,7 +74,7 @@ def measure_costs(
         "time": [_amounts([(row.task, row.elapsed) for row in trials], tasks) for trials in ended],
     }
     spending: list[dict[Resource, Spending]] = [{} for _ in outcomes]
-    claims = [claim_means(each.on(tasks), families=families).like for each in outcomes]
+    claims = [claim_mean(each.on(tasks), Population.LIKE, families=families) for each in outcomes]
     for resource, amounts in used.items():
         known = [number for number, amount in enumerate(amounts) if amount is not None]
         table = np.array([amounts[number] for number in known])
@@ -157,8 +158,7 @@ def cost_table(agents: Sequence[AgentCost]) -> Table:
     listed = [(resource, name) for resource, name in resources if any(resource in agent.spending for agent in agents)]
     columns = [
         Column("agent"),
-        Column("success", kind="percent"),
-        Column("success_interval", "95%", "interval"),
+        Column("success", "success (95%)", kind="rate"),
         Column("hardware", data_only=True),
     ]
     for resource, name in listed:
@@ -167,11 +167,11 @@ def cost_table(agents: Sequence[AgentCost]) -> Table:
             Column(f"{resource}_interval", "95%", "number", drop=1),
             Column(f"{resource}_per_success", f"{name} per success", "number"),
             Column(f"{resource}_per_success_interval", "95%", "number", drop=1),
-            Column(f"{resource}_front", "on front", "percent"),
+            Column(f"{resource}_front", "on front", "share"),
         ]
     rows: list[tuple[Value, ...]] = []
     for agent in agents:
-        row: list[Value] = [agent.agent, agent.success.value, agent.success.interval, agent.hardware]
+        row: list[Value] = [agent.agent, agent.success, agent.hardware]
         for resource, _ in listed:
             row += _cells(resource, agent.spending.get(resource))
         rows.append(tuple(row))
@@ -235,20 +235,22 @@ def draw_front(agents: Sequence[AgentCost], resource: Resource, palette: Mapping
         f"{resource}-front",
         f"Success over {'time' if resource == 'time' else 'dollars'} per trial",
         Axis("time per trial" if resource == "time" else "dollars per trial", unit, 0, high * 1.05),
-        Axis("success", "percent", 0, 1),
+        Axis("success", "rate", 0, 1),
         width=_WIDTH,
         legend=[Key(agent.agent, palette[agent.agent]) for agent, _ in known],
     )
-    front = sorted((spent.amount, agent.success.value) for agent, spent in known if spent.front)
-    figure.line(front, style="muted dashed thin")
+    front = sorted(((spent.amount, agent.success) for agent, spent in known if spent.front), key=lambda point: point[0])
+    figure.curve(front, band=False, style="muted dashed thin")
     for agent, spent in known:
-        color, style = palette[agent.agent], "" if spent.on_front >= 0.5 else "faint"
-        at, value, interval = spent.amount, agent.success.value, agent.success.interval
-        figure.line([(at, interval.low), (at, interval.high)], color=color, style=f"{style} thin".strip())
-        if spent.interval:
-            points = [(spent.interval.low, value), (min(spent.interval.high, high * 1.05), value)]
-            figure.line(points, color=color, style=f"{style} thin".strip())
+        limits = spent.interval and Interval(spent.interval.low, min(spent.interval.high, high * 1.05))
         chance = f"on the front with probability {format_percent(spent.on_front)}"
-        hover = f"{agent.agent}: {format_percent(value)} for {_format(resource, at)}, {chance}"
-        figure.dot(at, value, color=color, style=style, hover=hover, size=5)
+        figure.claim(
+            agent.success,
+            spent.amount,
+            across=limits,
+            size=5,
+            color=palette[agent.agent],
+            style="" if spent.on_front >= 0.5 else "faint",
+            hover=f"{agent.agent}: {format_rate(agent.success)} for {_format(resource, spent.amount)}, {chance}",
+        )
     return figure

@@ -7,14 +7,13 @@ after its end a trial keeps its last value. Tasks count equally, whatever the nu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 import numpy as np
 
-from assay.results import inference
-from assay.results.estimate import estimate_mean, interval_half_width
-from assay.results.inference import Interval, Sample
-from assay.results.measures import RATES
+from assay.core.values import Estimate
+from assay.results.claims import Claim, Population, claim_sample
+from assay.results.estimate import estimate_mean
+from assay.results.inference import Sample
 from assay.results.progress import Axis, CurveMeasure, ProgressRow, reach
 
 _POSITIONS = 80
@@ -26,12 +25,15 @@ _LARGEST = 1e100
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """One level: the mean of the picks with its interval, and the mean of the best so far; None without any score."""
+    """One level: what the agent picked and the best it had by then, as claims; None without any score.
+
+    Scores of a task have no claim, but a mean over its seeds. `sample` has the values of the picks by task.
+    """
 
     level: float
-    picked: float | None
-    interval: Interval | None
-    best: float | None
+    picked: Claim | Estimate | None
+    best: Claim | Estimate | None
+    sample: Sample
 
 
 @dataclass(frozen=True)
@@ -61,47 +63,40 @@ def make_curves(trials: Sequence[Sequence[ProgressRow]], measure: CurveMeasure, 
             agent=agent,
             tasks=len({rows[0].task for rows in own}),
             trials=len(own),
-            points=tuple(compute_curve(own, measure, axis, list(map(float, levels)), over_seeds=True)),
+            points=tuple(compute_curve(own, measure, axis, list(map(float, levels)))),
         )
         for agent, own in by_agent.items()
     ]
 
 
 def compute_curve(
-    trials: Sequence[Sequence[ProgressRow]],
-    measure: CurveMeasure,
-    axis: Axis,
-    levels: Sequence[float],
-    *,
-    over_seeds: bool = False,
+    trials: Sequence[Sequence[ProgressRow]], measure: CurveMeasure, axis: Axis, levels: Sequence[float]
 ) -> list[CurvePoint]:
-    """Return the points of one agent's curve at levels, which ascend.
+    """Return the points of one agent's curve at levels, which ascend; a curve of one task is about that task."""
+    known: dict[tuple[tuple[float, ...], ...], Claim | Estimate | None] = {}
 
-    With `over_seeds`, a single task has an interval over its seeds whatever the measure is.
-    """
-    intervals: dict[tuple[tuple[float, ...], ...], Interval | None] = {}
+    def state(sample: Sample) -> Claim | Estimate | None:
+        key = tuple(map(tuple, sample.values()))
+        if key not in known:  # computed once for all levels between two changes
+            known[key] = state_mean(trials[0][0].agent, measure, sample)
+        return known[key]
+
     points = []
     reached = [reach(rows, axis, levels) for rows in trials]
     for number, level in enumerate(levels):
-        picked = _sample([at[number][0] for at in reached], trials, measure)
-        key = tuple(map(tuple, picked.values()))
-        if key not in intervals:  # computed once for all levels between two changes
-            intervals[key] = compute_interval(picked, measure, over_seeds=over_seeds)
-        best = _sample([at[number][1] for at in reached], trials, measure)
-        points.append(CurvePoint(level, _mean(picked), intervals[key], _mean(best)))
+        picked, best = (_sample([at[number][kind] for at in reached], trials, measure) for kind in range(2))
+        points.append(CurvePoint(level, state(picked), state(best), picked))
     return points
 
 
-def compute_interval(sample: Sample, measure: CurveMeasure, *, over_seeds: bool = False) -> Interval | None:
-    """Return the interval of a mean over tasks; None for a single task, unless its trials are a sample."""
-    if measure in RATES and sample:
-        return inference.infer_mean(sample).interval
-    means = [fmean(values) for values in sample.values()]
-    if len(means) == 1 and over_seeds:
-        (means,) = map(list, sample.values())
-    estimate = estimate_mean(means)
-    half = interval_half_width(estimate) if estimate else None
-    return Interval(estimate.mean - half, estimate.mean + half) if estimate and half else None
+def state_mean(agent: str, measure: CurveMeasure, sample: Sample) -> Claim | Estimate | None:
+    """Return the mean over tasks like these, or on the only task; of scores, the mean over the seeds of the task."""
+    if not sample:
+        return None
+    if measure == "score":
+        return estimate_mean(value for values in sample.values() for value in values)
+    population = Population.LIKE if len(sample) > 1 else Population.THESE
+    return claim_sample(agent, measure, sample, population=population)
 
 
 def _sample(
@@ -116,7 +111,3 @@ def _sample(
         elif value is not None and abs(value) < _LARGEST:
             sample.setdefault(own[0].task, []).append(value)
     return sample
-
-
-def _mean(sample: Sample) -> float | None:
-    return inference.mean_over_tasks(sample) if sample else None

@@ -69,7 +69,10 @@ def _disclose(rows: Sequence[TrialRow]) -> Disclosure:
             _NETWORKS[state.sealing.network if state.sealing else file.network]
             for file, state in zip(files, states, strict=True)
         ),
-        sandbox=_distinct(f"{file.sandbox}, {each['sealing']}" for file, each in zip(files, conditions, strict=True)),
+        sandbox=_distinct(
+            f"{file.sandbox}, {each['sealing']}" + ("" if file.layout == "workspace" else f", layout {file.layout}")
+            for file, each in zip(files, conditions, strict=True)
+        ),
         environment=_distinct(file.environment_from or file.environment for file in files),
         description=_distinct(each["description"] for each in conditions),
         feedback=_describe_feedback(rows),
@@ -89,7 +92,12 @@ def _describe_feedback(rows: Sequence[TrialRow]) -> str:
     """Return what agents could learn about the hidden test data."""
     if any(row.unsealed for row in rows):
         return "the answers were within reach, because a lab was not sealed"
-    checks = fmean(row.validations for row in rows)
+    selections = sorted({condition_of(row, "selection") for row in rows} - {"own", "unknown"})
+    if selections:
+        return f"no score on test rows; selection on hidden training rows: {', '.join(selections)}"
+    if any(row.imported for row in rows):
+        return "unknown"
+    checks = fmean(row.validations or 0 for row in rows)
     used = f", used {checks:.1f} times per trial" if checks else ""
     return f"no score; only whether the format of a submission is valid{used}"
 

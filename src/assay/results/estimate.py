@@ -6,27 +6,19 @@ trials that were rerun are no independent samples and are excluded.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from math import atan, cos, hypot, pi, sin, sqrt, tan
 from statistics import fmean
 
-from assay.core.values import Estimate, Rate
+from assay.core.values import Estimate
 from assay.grading.noise import average_noise, difference_error
 from assay.grading.result import TestNoise
 from assay.records.state import Cause
-from assay.results.claims import Means, claim_means, collect_outcomes
+from assay.results.claims import Claim, Means, Outcomes, Population, claim_attempts, claim_mean, collect_outcomes
 from assay.results.frame import Direction, RuleSet, TrialRow, group_by
-from assay.results.inference import (
-    ErrorKind,
-    Sample,
-    infer_mean,
-    pass_curves,
-    standard_errors,
-    wilson_interval,
-)
-from assay.results.measures import sample_successes
+from assay.results.inference import Families
 
 
 @dataclass(frozen=True)
@@ -51,9 +43,9 @@ class Reason:
 class Summary:
     """The trials of one agent: on one task, or over all tasks with the same rules, where `task` is empty.
 
-    `means` are the claims on the success rate, with the bounds that missing trials leave, and `errors` its standard
-    errors over tasks by kind. `pass_at` and `pass_all` are the
-    probabilities that one, or all, of k attempts at a task succeed, by k.
+    `success` is the claim on its success rate: on one task about that task, over all tasks about tasks like these, and
+    `means` has it for these tasks, too. `pass_at` and `pass_all` are the probabilities that one, or all, of k attempts
+    at a task succeed, by k.
     """
 
     rules: RuleSet
@@ -63,8 +55,8 @@ class Summary:
     pending: int
     inapplicable: int
     failures: Mapping[Cause, int]
-    success: Rate | None
-    success_published: Rate | None
+    success: Claim | None
+    success_published: Claim | None
     sealed: bool
     # On one task:
     task: str = ""
@@ -85,12 +77,10 @@ class Summary:
     # Over all tasks:
     tasks: int = 1
     inapplicable_tasks: int = 0
-    valid_rate: Rate | None = None
+    valid_rate: Claim | None = None
     means: Means | None = None
-    mean_over_tasks: Estimate | None = None
-    errors: Mapping[ErrorKind, float | None] = field(default_factory=dict)
-    pass_at: Mapping[int, float] = field(default_factory=dict)
-    pass_all: Mapping[int, float] = field(default_factory=dict)
+    pass_at: Mapping[int, Claim] = field(default_factory=dict)
+    pass_all: Mapping[int, Claim] = field(default_factory=dict)
 
     @property
     def finished(self) -> int:
@@ -139,19 +129,6 @@ def estimate_mean(values: Iterable[float]) -> Estimate | None:
     return Estimate(count, mean, error, min(numbers), max(numbers))
 
 
-def estimate_rate(count: int, trials: int) -> Rate | None:
-    """Return `count` of `trials` with Wilson's interval; None without trials."""
-    return Rate(count, trials, count / trials, *wilson_interval(count, trials)) if trials else None
-
-
-def estimate_success(rows: Sequence[TrialRow], succeeded: Callable[[TrialRow], bool | None]) -> Rate | None:
-    """Return the success rate over finished trials; None where the task does not define success."""
-    if any(row.valid and succeeded(row) is None for row in rows):
-        return None
-    judged = [success for success in map(succeeded, rows) if success is not None]
-    return estimate_rate(sum(judged), len(judged))
-
-
 def reliable_attempts(summary: Summary) -> int:
     """Return the largest k for which pass@k is not noisy: half of the attempts."""
     return max(1, max(summary.pass_at, default=1) // 2)
@@ -176,8 +153,8 @@ def _summarize_task(rows: Sequence[TrialRow]) -> Summary:
         pending=sum(row.pending for row in rows),
         inapplicable=sum(row.inapplicable for row in rows),
         failures=_count_failures(rows),
-        success=estimate_success(rows, lambda row: row.success),
-        success_published=estimate_success(rows, lambda row: row.success_published),
+        success=_claim(collect_outcomes(rows, "success"), Population.THESE),
+        success_published=_claim(_collect_published(rows), Population.THESE),
         sealed=_are_sealed(rows),
         task=first.task,
         title=first.title,
@@ -197,12 +174,10 @@ def _summarize_task(rows: Sequence[TrialRow]) -> Summary:
 
 def _summarize_agent(rows: Sequence[TrialRow], tasks: Sequence[Summary]) -> Summary:
     families = {row.task: row.family for row in rows if row.family}
-    successes = sample_successes(rows)
-    published = _sample(rows, lambda row: row.success_published)
-    pass_at, pass_all = pass_curves(successes) if successes else ({}, {})
-    success = _rate_over_tasks(successes, families)
-    outcomes = collect_outcomes(rows, "success")
-    means = claim_means(outcomes, families=families) if outcomes.values else None
+    outcomes, published = collect_outcomes(rows, "success"), _collect_published(rows)
+    success = _claim(outcomes, Population.LIKE, families)
+    here = _claim(outcomes, Population.THESE)
+    pass_at, pass_all = claim_attempts(outcomes.agent, outcomes.values, families)
     return Summary(
         rules=rows[0].rules,
         agent=rows[0].agent,
@@ -212,34 +187,28 @@ def _summarize_agent(rows: Sequence[TrialRow], tasks: Sequence[Summary]) -> Summ
         inapplicable=sum(task.inapplicable for task in tasks),
         failures=_count_failures(rows),
         success=success,
-        success_published=success if published == successes else _rate_over_tasks(published, families),
+        success_published=success if published == outcomes else _claim(published, Population.LIKE, families),
         sealed=_are_sealed(rows),
         tasks=len(tasks),
         inapplicable_tasks=sum(not task.applies for task in tasks),
-        valid_rate=_rate_over_tasks(_sample(rows, lambda row: None if row.unended else row.valid), families),
-        means=means,
-        mean_over_tasks=estimate_mean(task.success.value for task in tasks if task.success),
-        errors=standard_errors(successes) if successes else {},
+        valid_rate=_claim(collect_outcomes(rows, "valid"), Population.LIKE, families),
+        means=Means(here, success) if here and success else None,
         pass_at=pass_at,
         pass_all=pass_all,
     )
 
 
-def _rate_over_tasks(sample: Sample, families: Mapping[str, str]) -> Rate | None:
-    """Return the mean over tasks of the rates, with its interval over tasks like these."""
-    if not sample:
-        return None
-    inferred = infer_mean(sample, families=families)
-    hits, trials = (sum(map(measure, sample.values())) for measure in (sum, len))
-    return Rate(round(hits), round(trials), inferred.value, inferred.interval.low, inferred.interval.high)
+def _claim(outcomes: Outcomes, population: Population, families: Families | None = None) -> Claim | None:
+    return claim_mean(outcomes, population, families=families) if outcomes.values else None
 
 
-def _sample(rows: Sequence[TrialRow], measure: Callable[[TrialRow], bool | None]) -> dict[str, list[float]]:
-    sample: dict[str, list[float]] = {}
-    for row in rows:
-        if (value := measure(row)) is not None:
-            sample.setdefault(row.task, []).append(float(value))
-    return sample
+def _collect_published(rows: Sequence[TrialRow]) -> Outcomes:
+    """Return the successes by the published rule, which ignores noise."""
+
+    def value_of(row: TrialRow) -> float | None:
+        return None if row.success_published is None else float(row.success_published)
+
+    return collect_outcomes(rows, "success", value_of=value_of)
 
 
 def _count_failures(rows: Iterable[TrialRow]) -> dict[Cause, int]:
@@ -285,6 +254,8 @@ def _is_better(first: Summary, other: Summary) -> bool:
     widths = [interval_half_width(score) for score in (first.score, other.score)]
     if None in widths:
         return False
+    if not any(widths) and difference_error(first.noise, other.noise) is None:
+        return False  # seeds that agree say nothing about test rows, whose noise is not known
     blocks = len(first.noise.deviations) if first.noise else 0
     rows = t_quantile(max(blocks - 1, 1), 0.95) * (difference_error(first.noise, other.noise) or 0.0)
     return abs(first.score.mean - other.score.mean) > hypot(sum(width for width in widths if width is not None), rows)

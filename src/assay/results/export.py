@@ -1,7 +1,8 @@
 """Export of a run into one zip file that a leaderboard can show and verify, with published-format grading reports.
 
 Of the snapshots it has the manifests that each trial's last one is read from: the names and hashes of the files in the
-workspace, which show where the submission comes from.
+workspace, which show where the submission comes from. With submissions it has also the contents of snapshots where they
+decide about integrity.
 The same records give the same file, to the byte.
 """
 
@@ -19,9 +20,10 @@ from assay.core.errors import RecordError, UsageError
 from assay.core.untrusted import MAX_CONTENT, read_plain, refuse_links
 from assay.formats.zip_writer import DEFLATED, Packed, ZipWriter
 from assay.grading.batch import NotGraded, make_report
+from assay.grading.integrity import MAX_FILE
 from assay.grading.result import Grade
 from assay.lab.snapshots import load_snapshot
-from assay.records import RunFolder, read_events
+from assay.records import RunFolder, TrialFolder, read_events
 from assay.records.origin import find_last_snapshot
 from assay.records.signature import run_digest
 from assay.results.frame import read_frame
@@ -91,9 +93,22 @@ def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:
             with suppress(FileNotFoundError):
                 name = f"trials/{folder.path.name}/submission/{submission.name}"
                 members[name] = read_plain(submission, MAX_CONTENT)
+        if submissions and (grade := folder.grade) and grade.integrity:
+            members |= _read_traces(folder)
     for name, content in build_reports(run).items():
         members[f"reports/{name}"] = _json(content)
     return dict(sorted(members.items()))
+
+
+def _read_traces(folder: TrialFolder) -> dict[str, bytes]:
+    """Return the snapshots of a trial, which its integrity was judged by, without files too large to be judged."""
+    refuse_links(folder.snapshots / "objects")
+    members: dict[str, bytes] = {}
+    for kind in ("manifests", "objects"):
+        for path in sorted((folder.snapshots / kind).iterdir()):
+            if kind == "manifests" or path.stat().st_size <= MAX_FILE:
+                members[f"trials/{folder.path.name}/snapshots/{kind}/{path.name}"] = read_plain(path, MAX_CONTENT)
+    return members
 
 
 def _file_name(label: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import exp, log
 from statistics import quantiles
 
+from assay.core.claim import format_rate
 from assay.core.figure import COLORS, Axis, Figure, Key, Rows
 from assay.core.text import one_line
 from assay.core.values import Estimate, format_change, format_count, format_number, format_percent
@@ -28,11 +29,10 @@ def draw_success(agents: Sequence[Summary], palette: Palette) -> Figure | None:
     if not rates:
         return None
     notes = [f"{format_percent(rate.value)}, {format_count(rate)}" for rate in rates.values()]
-    axis = Axis("success rate", "percent", 0, 1, ticks=(0, 0.25, 0.5, 0.75, 1))
+    axis = Axis("success rate", "rate", 0, 1, ticks=(0, 0.25, 0.5, 0.75, 1))
     figure = Figure("success", "Success rate by agent", axis, Rows(list(rates), notes), _WIDTH)
     for row, (agent, rate) in enumerate(rates.items()):
-        figure.interval(rate.low, rate.high, row, color=palette[agent], style="thick")
-        figure.dot(rate.value, row, size=5.5, color=palette[agent], hover=f"{agent}: {notes[row]}")
+        figure.claim(rate, row, color=palette[agent], hover=f"{agent}: {notes[row]}")
     return figure
 
 
@@ -48,18 +48,19 @@ def draw_attempts(agents: Sequence[Summary], palette: Palette) -> Figure | None:
         "attempts",
         "Success in several attempts",
         Axis("attempts k", "integer", 1, largest),
-        Axis(unit="percent", low=0, high=1),
+        Axis(unit="rate", low=0, high=1),
         width=_WIDTH,
         height=150,
         legend=[Key("pass@k", style="muted"), Key("pass^k", style="muted dashed")],
     )
     for summary in agents:
-        for kind, curve, style in (("pass@", summary.pass_at, ""), ("pass^", summary.pass_all, "dashed")):
-            points = [(k, share) for k, share in curve.items() if k <= reliable_attempts(summary)]
-            figure.line(points, color=palette[summary.agent], style=style)
-            for k, share in points:
-                hover = f"{summary.agent}, {kind}{k}: {format_percent(share)}"
-                figure.dot(k, share, size=4, color=palette[summary.agent], hover=hover)
+        color = palette[summary.agent]
+        for curve, style in ((summary.pass_at, ""), (summary.pass_all, "dashed")):
+            points = [(float(k), claim) for k, claim in curve.items() if k <= reliable_attempts(summary)]
+            figure.curve(points, band=False, color=color, style=style)
+            for k, claim in points:
+                hover = f"{summary.agent}, {claim.estimand.measure}: {format_rate(claim)}"
+                figure.claim(claim, k, size=4, color=color, style="thin", hover=hover)
     return figure
 
 

@@ -8,7 +8,7 @@ independent of each other.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from statistics import NormalDist, fmean, stdev, variance
 from typing import Literal, TypeVar, cast
@@ -37,6 +37,7 @@ INTERVAL_METHOD = "on tasks like these, by random weights of tasks (of families,
 FEWEST_TASKS = 6
 """A sign-flip test over fewer tasks has no p-value below 5%: the smallest is 2 / 2⁵ = 0.0625."""
 DRAWS = 20_000
+_MIDDLE_DRAWS = 1000
 
 _REACH = 0.75
 _MAX_SUBSETS = 13
@@ -44,6 +45,7 @@ _MAX_ASSIGNMENTS = 1000
 _MAX_LATTICE = 1_000_000
 _MAX_BINOMIAL = 200
 _TOLERANCE = 1e-12
+_NO_DIFFERENCE = 1e-9
 
 
 # Errors of a mean over tasks
@@ -146,24 +148,30 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def holm_allowances(p_values: Sequence[float], total: int, alpha: float = 0.05) -> list[int]:
-    """Return for how many comparisons each of some must allow by Holm's method, if there are `total` of them."""
-    allowances = [total] * len(p_values)
+def holm_allowances(p_values: Sequence[float], total: int, levels: Sequence[float] = ()) -> list[int]:
+    """Return for how many comparisons each must allow by Holm's method, if there are `total` of them.
+
+    `levels` are those of the tests, which may differ in how often results were looked at; 5% by default.
+    """
+    allowances, levels = [total] * len(p_values), levels or [0.05] * len(p_values)
     step = total
-    for index in sorted(range(len(p_values)), key=lambda index: p_values[index]):
+    for index in sorted(range(len(p_values)), key=lambda index: p_values[index] / levels[index]):
         allowances[index] = step
-        step -= p_values[index] * step <= alpha and step > 1
+        step -= p_values[index] * step <= levels[index] and step > 1
     return allowances
 
 
-def probability_of_improvement(first: Sample, second: Sample) -> float:
-    """Return the mean over tasks of the probability that a trial of the first beats one of the second, ties half."""
+def improvement_by_task(first: Sample, second: Sample) -> dict[str, list[float]]:
+    """Return, for each task, the probability that a trial of the first beats one of the second, ties half."""
+    binary = all(value in (0, 1) for sample in (first, second) for values in sample.values() for value in values)
 
     def on_task(task: str) -> float:
+        if binary:
+            return (1 + fmean(first[task]) - fmean(second[task])) / 2
         difference = np.subtract.outer(np.asarray(first[task], float), np.asarray(second[task], float))
         return float(((difference > 0) + 0.5 * (difference == 0)).mean())
 
-    return fmean(on_task(task) for task in first)
+    return {task: [on_task(task)] for task in first}
 
 
 # Two populations: tasks like these, of which these are a sample, and these tasks as they are
@@ -189,12 +197,48 @@ def infer_mean(sample: Sample, *, families: Families | None = None, confidence: 
     return _invert(float(sums.sum() / sizes.sum()), *_weighted_means(sums, sizes, 2 / 3), confidence)
 
 
+def infer_middle(sample: Sample, *, families: Families | None = None, confidence: float = 0.95) -> Inference:
+    """Return the interquartile mean over all trials, with limits by random weights of tasks as in `infer_mean`.
+
+    The further task is not among those that are trimmed, else trials that agree would leave no uncertainty.
+    """
+    names = [(families or {}).get(task, task) for task, values in sample.items() for _ in values]
+    values = np.array([value for values in sample.values() for value in values])
+    order = np.argsort(values, kind="stable")
+    position = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    groups = np.array([position[name] for name in names])[order]
+    weights, extra = _random_weights(len(position), 2 / 3)
+    weights, extra = weights[:_MIDDLE_DRAWS], extra[:_MIDDLE_DRAWS]
+    share = extra / (weights.sum(axis=1) + extra)
+    middle = (1 - share) * _weighted_middle(values[order], weights[:, groups])
+    return _invert(sample_iqm(sample), middle, middle + share, confidence)
+
+
+def _weighted_middle(values: Floats, weights: Floats) -> Floats:
+    """Return the mean of the middle half of the weight of ascending values, for each row of weights."""
+    reached = np.cumsum(weights, axis=1)
+    total = reached[:, -1:]
+    inside = np.clip(reached, total / 4, 3 * total / 4) - np.clip(reached - weights, total / 4, 3 * total / 4)
+    means: Floats = inside @ values / (total[:, 0] / 2)
+    return means
+
+
 def infer_difference(
     first: Sample, second: Sample, *, families: Families | None = None, confidence: float = 0.95
 ) -> Inference:
     """Return the difference of two means over tasks like these, paired by task; see `infer_paired`."""
-    differences = {task: fmean(values) - fmean(second[task]) for task, values in first.items()}
-    return infer_paired(differences, families=families, confidence=confidence)
+    return _pair_up(first, second, families).infer(confidence)
+
+
+def test_difference(first: Sample, second: Sample, families: Families | None = None) -> float:
+    """Return the p-value of `infer_difference`."""
+    return _pair_up(first, second, families).p
+
+
+def _pair_up(first: Sample, second: Sample, families: Families | None) -> "_SignFlip":
+    own, sizes = _sum_families({task: fmean(values) for task, values in first.items()}, families)
+    other, _ = _sum_families({task: fmean(second[task]) for task in first}, families)
+    return _SignFlip(own - other, sizes, (own, other))
 
 
 def infer_paired(
@@ -205,30 +249,68 @@ def infer_paired(
     It is the sign-flip test over tasks, inverted: a mean is rejected if few random subsets of tasks have theirs on its
     other side. A sign-flip test assumes that differences are symmetric. Against skewed ones, a further task joins half
     of the subsets on that other side: three quarters as far as the farthest task, or ten times as far as no difference,
-    but no farther than the largest difference possible.
+    but no farther than the largest difference possible. If no task shows any difference, the limits are those of a
+    share of tasks with the largest one, of which so many tasks would include none with a probability of 2.5%.
     Fewer than six families can reject nothing, and have the limits of `infer_mean` with a whole further task.
     """
-    sums, sizes = _sum_families(differences, families)
-    value = float(sums.sum() / sizes.sum())
-    if len(sums) < FEWEST_TASKS:
-        low, high = _weighted_means((sums + sizes) / 2, sizes, 1.0)
-        return _invert(value, 2 * low - 1, 2 * high - 1, confidence)
-    subsets, means = _subsets(len(sums)), sums / sizes
-    total, size, scale = subsets @ sums, subsets @ sizes, float(sizes.mean())
+    return _SignFlip(*_sum_families(differences, families)).infer(confidence)
 
-    def tail(mean: float, sign: int) -> float:
-        distance = sign * (total - size * mean)
-        beyond = scale * _reach(float(np.abs(means - mean).max()), mean, sign)
-        hits = np.count_nonzero(distance <= _TOLERANCE) + np.count_nonzero(distance - beyond <= _TOLERANCE)
-        return hits / (2 * len(subsets))
 
-    p = min(1.0, 2 * min(tail(0.0, 1), tail(0.0, -1)))
-    limit, differs = (1 - confidence) / 2 + _TOLERANCE, p <= 1 - confidence
-    lower = _bisect(lambda mean: tail(mean, 1) > limit, value, 0.0 if differs and value > 0 else -1.0)
-    upper = _bisect(lambda mean: tail(mean, -1) > limit, value, 0.0 if differs and value < 0 else 1.0)
-    if not differs:  # ties with no difference make 0 itself a limit, which no bisection reaches
-        lower, upper = min(lower, 0.0), max(upper, 0.0)
-    return Inference(value, Interval(lower, upper), p)
+class _SignFlip:
+    """The test of `infer_paired`, from the sums of differences and the sizes of families.
+
+    `parts` are two terms whose difference the sums are: agents are compared with many others, and their sums over
+    random subsets are computed once.
+    """
+
+    def __init__(self, sums: Floats, sizes: Floats, parts: tuple[Floats, Floats] | None = None) -> None:
+        self.sums, self.sizes, self.few = sums, sizes, len(sums) < FEWEST_TASKS
+        self.value = float(sums.sum() / sizes.sum())
+        if not self.few:
+            self.total = _sum_subsets(parts[0]) - _sum_subsets(parts[1]) if parts else _sum_subsets(sums)
+            self.size = _sum_subsets(sizes)
+            self.ends = float((sums / sizes).min()), float((sums / sizes).max())
+
+    @property
+    def p(self) -> float:
+        """The p-value of no difference."""
+        return self.infer(0.95).p if self.few else min(1.0, 2 * min(self._tail(0.0, 1), self._tail(0.0, -1)))
+
+    def infer(self, confidence: float) -> Inference:
+        """Return the mean with the interval of all means that are not rejected."""
+        value = self.value
+        if self.few:
+            low, high = _weighted_means((self.sums + self.sizes) / 2, self.sizes, 1.0)
+            return _invert(value, 2 * low - 1, 2 * high - 1, confidence)
+        if max(map(abs, self.ends)) < _NO_DIFFERENCE:
+            unseen = 1 - ((1 - confidence) / 2) ** (1 / len(self.sums))
+            return Inference(value, Interval(-unseen, unseen))
+        p = self.p
+        limit, differs = (1 - confidence) / 2 + _TOLERANCE, p <= 1 - confidence
+        lower = _bisect(lambda mean: self._tail(mean, 1) > limit, value, 0.0 if differs and value > 0 else -1.0)
+        upper = _bisect(lambda mean: self._tail(mean, -1) > limit, value, 0.0 if differs and value < 0 else 1.0)
+        if not differs:  # ties with no difference make 0 itself a limit, which no bisection reaches
+            lower, upper = min(lower, 0.0), max(upper, 0.0)
+        return Inference(value, Interval(lower, upper), p)
+
+    def _tail(self, mean: float, sign: int) -> float:
+        distance = sign * (self.total - self.size * mean)
+        farthest = max(abs(self.ends[0] - mean), abs(self.ends[1] - mean))
+        beyond = float(self.sizes.mean()) * _reach(farthest, mean, sign)
+        hits = np.count_nonzero(distance <= _TOLERANCE) + np.count_nonzero(distance <= beyond + _TOLERANCE)
+        return hits / (2 * len(distance))
+
+
+def _sum_subsets(values: Floats) -> Floats:
+    """Return the sums of some values over the subsets of families."""
+    return _sum_subsets_of(values.tobytes())
+
+
+@lru_cache(maxsize=64)
+def _sum_subsets_of(content: bytes) -> Floats:
+    values = np.frombuffer(content)
+    sums: Floats = _subsets(len(values)) @ values
+    return sums
 
 
 def _reach(farthest: Number, mean: float, sign: int) -> Number:
@@ -248,12 +330,12 @@ def infer_mean_here(sample: Sample, confidence: float = 0.95) -> Inference:
     return Inference(value, Interval(*wilson_interval(value * trials, trials, confidence)))
 
 
-def infer_difference_here(first: Sample, second: Sample, confidence: float = 0.95) -> Inference:
+def infer_difference_here(first: Sample, second: Sample, confidence: float = 0.95, p: float | None = None) -> Inference:
     """Return the difference of two means over these tasks, with trials permuted within tasks.
 
     The p-value is that of the permutation test; for values of 0 and 1 it is exact. The limits invert a score test whose
     variance at a difference δ is that of two shares δ apart with the mean of the task; it is scaled so that it has the
-    p-value of the permutation test where δ is 0.
+    p-value of the permutation test where δ is 0. `p` is that p-value, if it is known.
     """
     tasks = list(first)
     sizes = np.array([[len(first[task]), len(second[task])] for task in tasks], dtype=float)
@@ -270,7 +352,7 @@ def infer_difference_here(first: Sample, second: Sample, confidence: float = 0.9
         distance = abs(value - difference)
         return distance / error if error > _TOLERANCE else math.inf if distance > _TOLERANCE else 0.0
 
-    p = permutation_test(first, second)
+    p = permutation_test(first, second) if p is None else p
     normal = NormalDist()
     expected = normal.inv_cdf(1 - max(p, 1e-12) / 2)
     scale = score(0.0) / expected if expected > _TOLERANCE and 0 < score(0.0) < math.inf else 1.0
@@ -477,16 +559,6 @@ def estimate_difference_variance(first: Sample, second: Sample | None = None) ->
     noise = fmean(sum(variance(sample[task]) / len(sample[task]) for sample in samples) for task in tasks)
     agents = 2 if second is None else 1
     return DifferenceVariance(tasks=agents * max(variance(means) - noise, 0.0), trials=agents * fmean(within))
-
-
-def pass_curves(sample: Sample) -> tuple[dict[int, float], dict[int, float]]:
-    """Return pass@k and pass^k as means over tasks, for every k up to the attempts of the task that has fewest."""
-    counts = [(len(values), round(sum(values))) for values in sample.values()]
-    possible = range(1, min(attempts for attempts, _ in counts) + 1)
-    return (
-        {k: fmean(pass_at_k(attempts, successes, k) for attempts, successes in counts) for k in possible},
-        {k: fmean(pass_all_k(attempts, successes, k) for attempts, successes in counts) for k in possible},
-    )
 
 
 def pass_at_k(attempts: int, successes: int, k: int) -> float:

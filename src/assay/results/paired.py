@@ -1,31 +1,39 @@
 """Paired comparisons on the frame: who is better on these tasks, what is known of tasks like these, and the ranks.
 
-Only trials made under the same conditions are compared; `find_differences` names what differs otherwise.
+Only trials made under the same conditions are compared; else the comparison says what differs.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
 
 from assay.core.errors import UsageError
 from assay.core.text import did_you_mean
-from assay.core.values import Interval
+from assay.records.registration import MARGIN
 from assay.results import inference
 from assay.results.claims import (
-    MARGIN,
+    ALPHA,
     Answers,
+    Claim,
     Means,
     Outcomes,
-    Registration,
+    Population,
+    Standing,
+    claim_above,
+    claim_improvement,
+    claim_mean,
     claim_means,
+    claim_middle,
     collect_outcomes,
     compare_outcomes,
     outcomes_of_arm,
+    test_outcomes,
 )
-from assay.results.frame import CONDITIONS, NAMED_CONDITIONS, Frame, TrialRow, condition_of, group_by
+from assay.results.frame import CONDITIONS, NAMED_CONDITIONS, UNKNOWN, Frame, TrialRow, condition_of, group_by
 from assay.results.inference import Families
 from assay.results.measures import RATES, Measure
+from assay.results.registration import Asked, Plans
 
 PROFILE = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -34,38 +42,25 @@ PROFILE = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 class AgentSummary:
     """One agent over the tasks that all compared agents have.
 
-    `shrunken` is the mean without what the best of several agents owes to luck, `best` the probability that it is the
-    best on tasks like these, and `ranks` are those that the comparisons leave open. The interquartile mean and the
-    `profile`, the share of trials above each of some thresholds, are those of measures that are no rates.
+    The interquartile mean and the `profile`, the share of trials above each of some thresholds, are those of measures
+    that are no rates.
     """
 
     agent: str
     means: Means
-    error: float | None
-    shrunken: float
-    best: float
-    ranks: tuple[int, int]
-    iqm: float | None
-    profile: Mapping[float, float]
-
-    @property
-    def mean(self) -> float:
-        """The mean over tasks."""
-        return self.means.like.value
-
-    @property
-    def interval(self) -> Interval:
-        """The 95% interval over tasks like these."""
-        return self.means.like.interval
+    standing: Standing
+    iqm: Claim | None
+    profile: Mapping[float, Claim]
 
 
 @dataclass(frozen=True)
 class TaskDifference:
-    """The means of two agents on one task."""
+    """What was observed of two agents on one task: the means of their trials, and how many those are."""
 
     task: str
     first: float
     second: float
+    trials: tuple[int, int]
 
     @property
     def difference(self) -> float:
@@ -77,47 +72,30 @@ class TaskDifference:
 class PairedDifference:
     """Two agents, or two arms of an experiment, on the same tasks: the answers, and the differences by task.
 
-    Of two arms, `pairs` counts the trials with the same task and seed, `unpaired` the excluded ones without a partner.
+    Of two arms, `means` are their claims, `pairs` counts the trials with the same task and seed, and `unpaired` the
+    excluded ones without a partner.
     """
 
     first: str
     second: str
     answers: Answers
     error: float | None
-    probability_of_improvement: float
+    improves: Claim
+    """The probability that a trial of the first beats one of the second on a task, a tie counting half."""
     tasks: tuple[TaskDifference, ...]
+    means: tuple[Claim, Claim] | None = None
     pairs: int = 0
     unpaired: int = 0
 
     @property
+    def claim(self) -> Claim:
+        """How much higher the mean of the first is, on tasks like these."""
+        return self.answers.like.claim
+
+    @property
     def difference(self) -> float:
         """How much higher the mean of the first is."""
-        return self.answers.like.claim.value
-
-    @property
-    def interval(self) -> Interval:
-        """The interval of the difference over tasks like these."""
-        return self.answers.like.claim.interval
-
-    @property
-    def p(self) -> float:
-        """The p-value of no difference over tasks like these."""
-        return self.answers.like.claim.p or 0.0
-
-    @property
-    def p_adjusted(self) -> float:
-        """The same, adjusted for the number of comparisons."""
-        return min(1.0, self.p * self.answers.like.claim.evidence.comparisons)
-
-    @property
-    def first_mean(self) -> float:
-        """The mean of the first over tasks."""
-        return fmean(task.first for task in self.tasks)
-
-    @property
-    def second_mean(self) -> float:
-        """The mean of the second over tasks."""
-        return fmean(task.second for task in self.tasks)
+        return self.claim.value
 
     @property
     def significant(self) -> bool:
@@ -144,20 +122,36 @@ def select_trials(rows: Iterable[TrialRow]) -> Frame:
     return Frame({(row.agent, row.trial): row for row in rows if row.parent is None}.values(), known_tasks)
 
 
-def find_differences(rows: Sequence[TrialRow], conditions: Iterable[str] = CONDITIONS) -> list[str]:
-    """Return a line for each condition under which trials of the same task differ between agents."""
-    lines = []
-    for condition in conditions:
-        for trials in group_by(rows, lambda row: row.task):
-            agents: dict[str, list[str]] = {}
-            for row in trials:
-                agents.setdefault(condition_of(row, condition), []).append(row.agent)
-            known = {value: names for value, names in agents.items() if value != "unknown"}
-            if len(known) > 1:
-                named = "; ".join(f"{value}: {', '.join(dict.fromkeys(names))}" for value, names in known.items())
-                lines.append(f"{condition} ({named}; on {trials[0].task})")
-                break
-    return lines
+class _Conditions:
+    """The conditions of all trials by condition, agent and task, so that many pairs are compared fast."""
+
+    def __init__(self, by_agent: Iterable[tuple[str, Sequence[TrialRow]]]) -> None:
+        names = (*CONDITIONS, *NAMED_CONDITIONS)
+        self._values: dict[str, dict[str, dict[str, dict[str, None]]]] = {name: {} for name in names}
+        for agent, rows in by_agent:
+            for name in names:
+                tasks = self._values[name][agent] = {}
+                for row in rows:
+                    if (value := condition_of(row, name)) != UNKNOWN:
+                        tasks.setdefault(row.task, {})[value] = None
+
+    def differ(self, agents: Sequence[str], conditions: Iterable[str]) -> list[str]:
+        """Return a line for each condition under which trials of the same task differ, with the first such task."""
+        lines = []
+        for condition in conditions:
+            of_agents = [self._values[condition][agent] for agent in agents]
+            shared = dict.fromkeys(task for tasks in of_agents for task in tasks)
+            for task in shared:
+                values = dict.fromkeys(value for tasks in of_agents for value in tasks.get(task, ()))
+                if len(values) > 1:
+                    users = {
+                        value: [a for a, tasks in zip(agents, of_agents, strict=True) if value in tasks.get(task, ())]
+                        for value in values
+                    }
+                    named = "; ".join(f"{value}: {', '.join(names)}" for value, names in users.items())
+                    lines.append(f"{condition} ({named}; on {task})")
+                    break
+        return lines
 
 
 def compare_agents(
@@ -168,11 +162,13 @@ def compare_agents(
     measure: Measure | None = None,
     families: Families | None = None,
     ignore: Iterable[str] = (),
-    margin: float = MARGIN,
-    registration: Registration = "exploratory",
-    chosen_beforehand: bool = True,
+    margin: float | None = None,
 ) -> list[Comparison]:
     """Compare agents on each suite; with a `baseline` only against it, else each with each.
+
+    Baseline, measure and margin are those of the plan that the run registered, unless others are asked for. Only a
+    baseline of the plan was chosen before the results were known. Else p-values and intervals allow for all pairs of
+    agents that `rows` have, because each could have been chosen.
 
     Args:
         rows: Those of `select_trials`.
@@ -181,10 +177,7 @@ def compare_agents(
         measure: What is compared; by default success, and wins by score where success does not tell two agents apart.
         families: The family of each task that has siblings.
         ignore: Conditions in which trials may differ; the verdicts name them.
-        margin: Agents that differ by less are equivalent.
-        registration: Whether this comparison was planned.
-        chosen_beforehand: Whether the baseline was chosen before the results were known; else each pair counts as one
-            that could have been chosen.
+        margin: Agents that differ by less are equivalent, 5 points by default.
     """
     known = list(dict.fromkeys(row.agent for row in rows if not row.pending and not row.inapplicable))
     for name in [*agents, *([baseline] if baseline else [])]:
@@ -193,9 +186,12 @@ def compare_agents(
     compared = {*agents, *([baseline] if baseline else [])} if agents else set(known)
     if len(compared) < 2:
         raise UsageError(f"there is nothing to compare: only {', '.join(sorted(compared)) or 'no agent'} has trials")
-    rules = _Rules(measure, baseline, families or {}, frozenset(ignore), margin, registration, chosen_beforehand)
-    chosen = [row for row in rows if row.agent in compared]
-    comparisons = [_compare(trials, rules) for trials in group_by(chosen, lambda row: row.suite)]
+    asked = Asked(measure, margin, baseline, frozenset(ignore))
+    comparisons = [
+        _compare(trials, compared, asked, families or {})
+        for trials in group_by(rows, lambda row: row.suite)
+        if any(row.agent in compared for row in trials)
+    ]
     if not any(comparison.pairs for comparison in comparisons):
         refused = [line for comparison in comparisons for line in comparison.refused]
         raise UsageError(
@@ -213,76 +209,100 @@ def compare_if_possible(rows: Frame) -> tuple[list[Comparison], str | None]:
         return [], str(error) if len(rows.agents) > 1 else None
 
 
-def compare_arms(
-    first: Mapping[tuple[str, int], float],
-    second: Mapping[tuple[str, int], float],
-    names: tuple[str, str],
-    *,
-    measure: Measure = "success",
-    margin: float = MARGIN,
-    families: Families | None = None,
-    comparisons: int = 1,
-) -> PairedDifference:
-    """Compare two arms of an experiment by the trials with the same task and seed; all values are between 0 and 1."""
-    shared = [key for key in first if key in second]
-    if not shared:
-        raise UsageError(f"No trial with {names[0]} has a partner with {names[1]} of the same task and seed")
-    own, other = (
-        outcomes_of_arm(name, measure, {key: arm[key] for key in shared})
-        for name, arm in zip(names, (first, second), strict=True)
+@dataclass(frozen=True)
+class Experiment:
+    """Two arms of an experiment with an agent: the value of each trial, between 0 and 1, by task and seed."""
+
+    first: Mapping[tuple[str, int], float]
+    second: Mapping[tuple[str, int], float]
+    names: tuple[str, str]
+    measure: Measure = "success"
+    families: Families | None = None
+
+
+def compare_arms(experiments: Sequence[Experiment], margin: float = MARGIN) -> list[PairedDifference]:
+    """Compare the arms of experiments by the trials with the same task and seed, allowing for all by Holm's method."""
+    arms = []
+    for experiment in experiments:
+        shared = [key for key in experiment.first if key in experiment.second]
+        if not shared:
+            names = experiment.names
+            raise UsageError(f"No trial with {names[0]} has a partner with {names[1]} of the same task and seed")
+        own, other = (
+            outcomes_of_arm(name, experiment.measure, {key: arm[key] for key in shared})
+            for name, arm in zip(experiment.names, (experiment.first, experiment.second), strict=True)
+        )
+        arms.append((own, other, len(shared), len(experiment.first) + len(experiment.second) - 2 * len(shared)))
+    families = [experiment.families for experiment in experiments]
+    tests = [test_outcomes(own, other, known) for (own, other, *_), known in zip(arms, families, strict=True)]
+    these, like = (
+        inference.holm_allowances([test[number] for test in tests], len(tests)) if tests else [] for number in range(2)
     )
-    answers = compare_outcomes(own, other, families=families, margin=margin, allowance=(comparisons, comparisons))
-    return replace(_pair(own, other, answers), pairs=len(shared), unpaired=len(first) + len(second) - 2 * len(shared))
+    differences = []
+    for (own, other, pairs, unpaired), known, *allowance in zip(arms, families, these, like, strict=True):
+        answers = compare_outcomes(own, other, families=known, margin=margin, allowance=(allowance[0], allowance[1]))
+        means = (
+            claim_mean(own, Population.LIKE, families=known),
+            claim_mean(other, Population.LIKE, families=known),
+        )
+        differences.append(replace(_pair(own, other, answers), means=means, pairs=pairs, unpaired=unpaired))
+    return differences
 
 
 @dataclass(frozen=True)
 class _Rules:
-    measure: Measure | None
-    baseline: str | None
+    asked: Asked
     families: Families
-    ignore: frozenset[str]
-    margin: float
-    registration: Registration
-    chosen_beforehand: bool
+    plans: Plans
+    conditions: _Conditions
 
 
-def _compare(rows: Sequence[TrialRow], rules: _Rules) -> Comparison:
-    measure: Measure = rules.measure or "success"
-    by_agent = {trials[0].agent: trials for trials in group_by(rows, lambda row: row.agent)}
+def _compare(every_row: Sequence[TrialRow], compared: Collection[str], asked: Asked, families: Families) -> Comparison:
+    everybody = {trials[0].agent: trials for trials in group_by(every_row, lambda row: row.agent)}
+    plans = Plans(every_row)
+    asked = plans.complete(asked, [agent for agent in everybody if agent in compared])
+    rules = _Rules(asked, families, plans, _Conditions(everybody.items()))
+    measure: Measure = asked.measure or "success"
+    by_agent = {agent: trials for agent, trials in everybody.items() if agent in compared}
+    rows = [row for row in every_row if row.agent in compared]
     collected = {agent: collect_outcomes(trials, measure, rows) for agent, trials in by_agent.items()}
     tasks = _common_tasks(collected.values())
-    if not tasks and rules.measure is None:
+    if not tasks and asked.measure is None:
         measure = "wins"
         collected = {agent: collect_outcomes(trials, measure, rows) for agent, trials in by_agent.items()}
         tasks = _common_tasks(collected.values())
     suite, every = rows[0].suite, list(dict.fromkeys(row.task for row in rows))
     if not tasks:
-        hint = "try --measure wins, which every task has" if measure != "wins" else "they share no task"
+        hint = (
+            "try --measure wins, which every task has"
+            if measure != "wins"
+            else "they share no task; if it is one benchmark under two names, pass --suite NAME"
+        )
         raise UsageError(f"the agents have no task of {suite} in common that defines {measure}; {hint}")
     possible = {task for task in every if all(task in outcomes.worst for outcomes in collected.values())}
     common = {agent: outcomes.on(tasks, possible) for agent, outcomes in collected.items()}
     order = sorted(common, key=lambda agent: (-inference.mean_over_tasks(common[agent].values), agent))
-    others = [agent for agent in order if agent != rules.baseline]
-    matchups = [(agent, rules.baseline) for agent in others] if rules.baseline else list(combinations(order, 2))
-    trials_of = {pair: [row for agent in pair for row in by_agent[agent]] for pair in matchups}
-    refused = {
-        pair: lines
-        for pair, trials in trials_of.items()
-        if (lines := find_differences(trials, [name for name in CONDITIONS if name not in rules.ignore]))
-    }
+    others = [agent for agent in order if agent != asked.baseline]
+    matchups = [(agent, asked.baseline) for agent in others] if asked.baseline else list(combinations(order, 2))
+    required = [name for name in CONDITIONS if name not in asked.ignore]
+    refused = {pair: lines for pair in matchups if (lines := rules.conditions.differ(pair, required))}
     matches = [
         _Match(by_agent[first], by_agent[second], common[first], common[second], rules)
         for first, second in matchups
         if (first, second) not in refused
     ]
-    total = len(matches) if rules.chosen_beforehand else len(order) * (len(order) - 1) // 2
-    pairs = _compare_matches(matches, max(total, 1))
+    ended = [agent for agent, trials in everybody.items() if any(not row.unended for row in trials)]
+    possible_pairs = [pair for pair in combinations(ended, 2) if not rules.conditions.differ(pair, required)]
+    if asked.baseline and plans.names_baseline(asked.baseline):
+        possible_pairs = [pair for pair in possible_pairs if asked.baseline in pair]
+    planned_pairs = max((match.registration.pairs for match in matches), default=0)
+    pairs = _compare_matches(matches, max(len(possible_pairs), planned_pairs, 1))
     return Comparison(
         suite=suite,
         measure=measure,
         tasks=tuple(tasks),
         excluded=tuple(task for task in every if task not in tasks),
-        agents=tuple(_summarize([common[agent] for agent in order], pairs, rules.families)),
+        agents=tuple(_summarize([common[agent] for agent in order], pairs, families)),
         pairs=tuple(pairs),
         refused=tuple(
             f"{first} and {second} differ in {'; in '.join(lines)}" for (first, second), lines in refused.items()
@@ -299,51 +319,66 @@ class _Match:
         both = [*own, *other]
         self.first, self.second, self.rules, self.reason = first, second, rules, ""
         values = {value for outcomes in (first, second) for seeds in outcomes.values.values() for value in seeds}
-        if rules.measure is None and first.measure == "success" and values in ({0.0}, {1.0}):
+        if rules.asked.measure is None and first.measure == "success" and values in ({0.0}, {1.0}):
             by_score = [collect_outcomes(trials, "wins", both) for trials in (own, other)]
             if tasks := _common_tasks(by_score):
                 self.first, self.second = (outcomes.on(tasks) for outcomes in by_score)
                 self.reason = f"success does not tell them apart: both {100 * values.pop():.0f}%"
-        elif rules.measure is None and first.measure == "wins":
+        elif rules.asked.measure is None and first.measure == "wins":
             self.reason = "these tasks define no success"
+        pair = first.agent, second.agent
+        ignored = [name for name in CONDITIONS if name in rules.asked.ignore]
         self.conditions = [
-            *(
-                f"ignored: {line}"
-                for line in find_differences(both, [name for name in CONDITIONS if name in rules.ignore])
-            ),
-            *(f"different {line}" for line in find_differences(both, NAMED_CONDITIONS)),
+            *(f"ignored: {line}" for line in rules.conditions.differ(pair, ignored)),
+            *(f"different {line}" for line in rules.conditions.differ(pair, NAMED_CONDITIONS)),
         ]
+        self.conditions += _describe_unknown(both)
+        self.registration = rules.plans.judge(pair, rules.asked, self.first.values)
 
-    def compare(self, allowance: tuple[int, int]) -> PairedDifference:
+    def compare(self, allowance: tuple[int, int], p_these: float) -> PairedDifference:
         """Compare the two, allowing for so many comparisons on these tasks, and on tasks like these."""
         rules = self.rules
         answers = compare_outcomes(
-            self.first, self.second, families=rules.families, margin=rules.margin, conditions=self.conditions,
-            reason=self.reason, allowance=allowance, registration=rules.registration,
+            self.first, self.second, families=rules.families, margin=rules.asked.margin or MARGIN,
+            conditions=self.conditions, reason=self.reason, allowance=allowance, registration=self.registration,
+            p_these=p_these,
         )  # fmt: skip
         return _pair(self.first, self.second, answers)
 
 
+def _describe_unknown(rows: Sequence[TrialRow]) -> list[str]:
+    """Return in which conditions trials may differ, because another harness does not report them."""
+    lines = []
+    for trials in group_by((row for row in rows if row.imported), lambda row: row.harness):
+        agents, harness = " and ".join(dict.fromkeys(row.agent for row in trials)), trials[0].harness
+        names = [name for name in CONDITIONS if any(condition_of(row, name) == UNKNOWN for row in trials)]
+        gaps = f"; unknown: {', '.join(names)}" if names else ""
+        lines.append(f"{agents} as {harness} reports, not verified{gaps}")
+    return lines
+
+
 def _compare_matches(matches: Sequence[_Match], total: int) -> list[PairedDifference]:
     """Compare all pairs; each allows for as many comparisons as Holm's method asks of it."""
-    pairs = [match.compare((total, total)) for match in matches]
-    these = inference.holm_allowances([pair.answers.these.claim.p or 0.0 for pair in pairs], total)
-    like = inference.holm_allowances([pair.p for pair in pairs], total)
+    tests = [test_outcomes(match.first, match.second, match.rules.families) for match in matches]
+    levels = [ALPHA / match.registration.allowance for match in matches]
+    these, like = (inference.holm_allowances([test[number] for test in tests], total, levels) for number in range(2))
     return [
-        pair if allowance == (total, total) else match.compare(allowance)
-        for pair, match, allowance in zip(pairs, matches, zip(these, like, strict=True), strict=True)
+        match.compare(allowance, test[0])
+        for match, test, allowance in zip(matches, tests, zip(these, like, strict=True), strict=True)
     ]
 
 
 def _pair(first: Outcomes, second: Outcomes, answers: Answers) -> PairedDifference:
     own, other = first.values, second.values
-    tasks = [TaskDifference(task, fmean(own[task]), fmean(other[task])) for task in own]
+    tasks = [
+        TaskDifference(task, fmean(own[task]), fmean(other[task]), (len(own[task]), len(other[task]))) for task in own
+    ]
     return PairedDifference(
         first=first.agent,
         second=second.agent,
         answers=answers,
         error=inference.task_error({task.task: [task.difference] for task in tasks}),
-        probability_of_improvement=inference.probability_of_improvement(own, other),
+        improves=claim_improvement(first, second),
         tasks=tuple(sorted(tasks, key=lambda task: -abs(task.difference))),
     )
 
@@ -363,14 +398,15 @@ def _summarize(
         AgentSummary(
             agent=each.agent,
             means=claim_means(each, families=families),
-            error=inference.task_error(each.values),
-            shrunken=shrunken[number],
-            best=best[number],
-            ranks=_open_ranks(each.agent, len(outcomes), pairs),
-            iqm=None if rate else inference.sample_iqm(each.values),
-            profile={}
-            if rate
-            else dict(zip(PROFILE, inference.performance_profile(each.values, PROFILE), strict=True)),
+            standing=Standing(
+                agent=each.agent,
+                agents=len(outcomes),
+                ranks=_open_ranks(each.agent, len(outcomes), pairs),
+                best=best[number],
+                shrunken=shrunken[number],
+            ),
+            iqm=None if rate else claim_middle(each, families),
+            profile={} if rate else {threshold: claim_above(each, threshold, families) for threshold in PROFILE},
         )
         for number, each in enumerate(outcomes)
     ]

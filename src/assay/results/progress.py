@@ -20,9 +20,10 @@ from pydantic import ValidationError
 
 from assay import __version__
 from assay.core.disk import atomic_write
-from assay.core.errors import RecordError, UsageError
+from assay.core.errors import InvalidSubmission, RecordError, UsageError
 from assay.core.home import Home
 from assay.core.untrusted import read_plain
+from assay.data.selection import prepare_selection
 from assay.data.store import Prepared, load_prepared
 from assay.grading import grade_submission
 from assay.grading.grade import beats_baseline
@@ -33,7 +34,7 @@ from assay.records import BudgetUsed, TrialFile, TrialFolder, read_events
 from assay.records.events import CallFinished, SnapshotTaken
 from assay.records.search import find_submissions, read_journal
 from assay.results.frame import Direction, TrialRow
-from assay.results.measures import Measure
+from assay.results.measures import Measure, relate_to_starter
 from assay.results.sample_scores import normalize_score
 from assay.tasks import Task
 
@@ -76,6 +77,8 @@ class ProgressRow:
     normalized: float | None
     reason: str | None
     halves: "tuple[ProgressRow, ProgressRow] | None" = None
+    relation: float | None = None
+    """The improvement on the scale of the measure, which has means."""
 
     def amount(self, axis: Axis) -> float | None:
         """Return how much of a budget was used; None for an unknown cost."""
@@ -89,7 +92,7 @@ class ProgressRow:
             return float(self.valid)
         if measure == "percentile":
             return None if self.percentile is None else self.percentile / 100
-        values = {"success": self.success, "improvement": self.improvement, "normalized": self.normalized}
+        values = {"success": self.success, "improvement": self.relation, "normalized": self.normalized}
         value = values.get(measure)
         return None if value is None else float(value)
 
@@ -114,6 +117,17 @@ def load_progress(
         return None
 
 
+def grade_candidates(
+    folder: TrialFolder, task: Task, home: Home, digests: Sequence[str]
+) -> Iterator[tuple[str, Grade, tuple[float, float] | None]]:
+    """Yield the grade of each candidate of a trial, and its scores on both halves of the test rows, if known."""
+    grader = _Grader(folder, task, home)
+    for digest in digests:
+        grade = grader.grade(digest)
+        known = grade.noise if grade.score is not None and grade.noise and grade.noise.deviations else None
+        yield digest, grade, score_halves(grade.score, known) if known and grade.score is not None else None
+
+
 def load_scores(folder: TrialFolder, submissions: Iterable[str | None], home: Home) -> dict[str, float]:
     """Return the known scores of submissions of a trial, by their SHA-256."""
     known = _GradeCache(home, folder.file)
@@ -130,9 +144,10 @@ def load_scores(folder: TrialFolder, submissions: Iterable[str | None], home: Ho
 
 def make_end(outcome: TrialRow) -> ProgressRow:
     """Return the row of the end of a trial, from its grade."""
-    used = BudgetUsed(elapsed=outcome.elapsed, steps=outcome.steps, tokens=outcome.tokens, cost=outcome.cost)
+    elapsed, steps, tokens = outcome.elapsed or 0.0, outcome.steps or 0, outcome.tokens or 0
+    used = BudgetUsed(elapsed=elapsed, steps=steps, tokens=tokens, cost=outcome.cost)
     trial = _Trial(outcome.trial, outcome.task, outcome.agent, outcome.seed, outcome.sample_score)
-    row = trial.make_row(outcome.steps, None, used, None, outcome.grade if outcome.valid else None)
+    row = trial.make_row(steps, None, used, None, outcome.grade if outcome.valid else None)
     return replace(row, end=True, picked=True, best=row.valid, reason=outcome.reason)
 
 
@@ -181,7 +196,7 @@ def to_polars(rows: Sequence[ProgressRow]) -> "pl.DataFrame":
     """Return rows as a data frame."""
     import polars as pl
 
-    names = [name for name in ProgressRow.__dataclass_fields__ if name != "halves"]
+    names = list(ProgressRow.__dataclass_fields__)
     records = [
         {name: getattr(row, name) for name in names}
         | {"halves": [half.score for half in row.halves] if row.halves else None}
@@ -292,6 +307,7 @@ class _Trial:
             improvement=improvement if improvement is not None and math.isfinite(improvement) else None,
             normalized=normalized,
             reason=grade.why if grade else None,
+            relation=_relate(score, known) if known else None,
         )
         if known is None or score is None or not (known.noise and known.noise.deviations):
             return row
@@ -309,7 +325,12 @@ class _Trial:
             success = sign * score >= sign * grade.bronze_threshold
         if normalized is not None and self.sample_score is not None and grade.gold_threshold is not None:
             normalized = normalize_score(score, self.sample_score, grade.gold_threshold)
-        return replace(row, score=score, improvement=improvement, normalized=normalized, success=success)
+        changed = replace(row, score=score, improvement=improvement, normalized=normalized, success=success)
+        return replace(changed, relation=_relate(score, grade))
+
+
+def _relate(score: float | None, grade: Grade) -> float | None:
+    return relate_to_starter(score, grade.baseline, lower=grade.is_lower_better)
 
 
 class _GradeCache:
@@ -317,7 +338,7 @@ class _GradeCache:
 
     def __init__(self, home: Home, file: TrialFile) -> None:
         hashes = {name: file.hashes.get(name) for name in ("task", "data")}
-        self._basis = [__version__, file.task, file.edition, file.variant, hashes]
+        self._basis = [__version__, file.task, file.edition, file.variant, hashes, file.selection != "own"]
         self._home = home
 
     def __getitem__(self, digest: str | None) -> Grade:
@@ -360,10 +381,19 @@ class _Grader:
             grade = self._cache.get(digest)
             if grade is None:
                 content = None if digest is None else read_object(self._folder.snapshots, digest)
+                if content is not None and self._folder.file.selection != "own":
+                    content = self._test_rows(content)
                 grade = grade_submission(content, self._data, home=self._home, isolated=True)
                 self._cache.put(digest, grade)
             self._grades[digest] = grade
         return self._grades[digest]
+
+    def _test_rows(self, content: bytes) -> bytes:
+        """Return a submission without the rows of the hidden part; what cannot be parsed is invalid as it is."""
+        try:
+            return prepare_selection(self._home, self._data).rows(content, "test")
+        except InvalidSubmission:
+            return content
 
     @cached_property
     def _data(self) -> Prepared:

@@ -6,11 +6,14 @@ the file of an agent is hashed but not imported, and submitted code that must ru
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
+import anyio
+
 from assay import __version__
-from assay.core.errors import AssayError, NotPrepared, UsageError
+from assay.core.errors import AssayError, NotPrepared, RecordError, UsageError
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
@@ -20,9 +23,13 @@ from assay.grading.result import Grade, Judgement, TestNoise
 from assay.lab.interface import SandboxName
 from assay.lab.machine_load import describe_load, read_load
 from assay.models.weights import LOCAL, hash_weights
-from assay.records import TrialFile, TrialFolder
+from assay.records import TrialFile, TrialFolder, read_events
+from assay.records.code import decode_code, find_rerun
+from assay.records.content_store import ContentStore
+from assay.records.traces import read_traces
 from assay.records.verify import Level, RecordFinding
 from assay.results.attribution import check_attribution
+from assay.runs.code_rerun import CodeLabs, find_tolerance, scores_agree
 from assay.runs.hashes import (
     hash_of_agent,
     hash_of_code,
@@ -42,7 +49,9 @@ _MAX_TOLERANCE = 0.1
 _MAX_NOISE_RATIO = 1.5
 # Not decided by the submission, the task and the data: when and where it was graded, the sentence on what is wrong
 # with it, and what a measurement of time happened to be.
-_NOT_RECOMPUTED = ("created_at", "submission_path", "format", "score", "tolerance", "sealed", "why")
+_NOT_RECOMPUTED = ("created_at", "submission_path", "format", "score", "tolerance", "sealed", "why", "rerun")
+CODE = "code"
+"""The part of a finding on code that was not run again."""
 Verdict = Literal["agrees", "unclear", "differs"]
 
 
@@ -69,6 +78,46 @@ def compare_trial(
         yield RecordFinding(name, "grade", "not regraded: the submission is not in the record", "unverified")
         return
     yield from _regrade(folder, folder.grade, file, task, home, sandbox)
+    if file.submit == "code" and not task.timed:
+        yield from _rerun_code(folder, folder.grade, file, task, home, sandbox)
+
+
+def _rerun_code(
+    folder: TrialFolder, grade: Grade, file: TrialFile, task: Task, home: Home, sandbox: SandboxName
+) -> Iterator[RecordFinding]:
+    """Run submitted code once more, and compare the score of what it makes with the recorded one."""
+    name, reran = folder.path.name, find_rerun(read_events(folder.events))
+    if reran is None or grade.rerun is None:
+        yield RecordFinding(name, "grade", "code was to be submitted, but the record does not show that it was rerun")
+        return
+    if reran.cause or reran.code is None or reran.first is None:
+        yield RecordFinding(name, CODE, f"not rerun: it was not graded ({reran.cause})", "remark")
+        return
+    contents = ContentStore(folder.snapshots)
+    labs = CodeLabs(file, task, home, contents, sandbox)
+    try:
+        code, first = decode_code(contents.get_by_digest(reran.code)), contents.get_by_digest(reran.first)
+    except RecordError:
+        yield RecordFinding(name, CODE, "not rerun: the record does not have the code", "remark")
+        return
+    try:
+        data = load_prepared(home, task, file.edition, file.variant)
+        content, reason = anyio.run(labs.make, code)
+        again, before = (
+            None if each is None else grade_submission(labs.rows(each), data, home=home, sandbox=sandbox, isolated=True)
+            for each in (content, first)
+        )
+    except AssayError as error:
+        yield RecordFinding(name, "grade", f"code not rerun: {error}", "unverified")
+        return
+    if again is None or before is None:
+        yield RecordFinding(name, "grade", f"rerun, {reason}; recorded was a score of {grade.score}")
+        return
+    if not scores_agree(grade, again, find_tolerance(grade, again)):
+        yield RecordFinding(name, "grade", f"rerun, the code scores {again.score}; recorded was {grade.score}")
+    agree = scores_agree(before, grade, find_tolerance(before, grade))
+    if before.score != grade.rerun.first_score or agree is (grade.rerun.cause is not None):
+        yield RecordFinding(name, "grade", "whether the code was reproduced does not follow from the record")
 
 
 def _check_hashes(name: str, file: TrialFile, task: Task, home: Home) -> Iterator[RecordFinding]:
@@ -120,7 +169,8 @@ def _regrade(
     try:
         data = load_prepared(home, task, file.edition, file.variant)
         submission = folder.submission
-        again = grade_submission(submission, data, home=home, sandbox=sandbox, isolated=True)
+        traces = read_traces(folder, read_events(folder.events)) if task.integrity or file.claim else None
+        again = grade_submission(submission, data, home=home, sandbox=sandbox, isolated=True, traces=traces)
     except AssayError as error:
         yield RecordFinding(name, "grade", f"not regraded: {error}", "unverified")
         return
@@ -138,7 +188,13 @@ def _regrade(
     # The recorded score may differ by rounding, or as a measurement does; everything else must follow from it.
     score = float(grade.not_finite) if grade.not_finite else grade.score
     judgement = Judgement(score=score, why=again.why, tolerance=grade.tolerance, sealed=again.sealed, noise=grade.noise)
-    expected = make_grade(submission, data, judgement)
+    if task.integrity or file.claim:
+        if traces is None and grade.integrity:
+            message = "integrity is not verified: the record does not have the files of the workspace"
+            yield RecordFinding(name, "grade", message, "unverified")
+        known = grade if traces is None else again
+        judgement = replace(judgement, integrity=known.integrity, success=known.success)
+    expected = make_grade(submission, data, judgement).model_copy(update={"second": again.second})
     for field in Grade.model_fields:
         then, now = getattr(grade, field), getattr(expected, field)
         if field not in _NOT_RECOMPUTED and then != now:

@@ -6,16 +6,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from assay.core.claim import format_rate
 from assay.core.table import Column, Formatted, Style, Table, Value, escape_markdown, to_plain
 from assay.core.text import one_line, plural
 from assay.core.values import (
     NOTHING,
-    Rate,
     format_change,
     format_estimate,
     format_number,
     format_percent,
 )
+from assay.results.claims import Claim
 from assay.results.cost import cost_table, measure_costs
 from assay.results.estimate import (
     Summary,
@@ -23,8 +24,10 @@ from assay.results.estimate import (
     summarize_agents,
     summarize_tasks,
 )
-from assay.results.frame import FORMAT, Frame, TrialRow, group_by
+from assay.results.frame import CONDITIONS, FORMAT, UNKNOWN, Frame, TrialRow, condition_of, group_by
 from assay.results.inference import ERROR_KINDS, FEWEST_TASKS, INTERVAL_METHOD, ErrorKind
+from assay.results.integrity import integrity_table
+from assay.results.second import second_table
 from assay.results.variance import decompose_variance, describe_variance
 
 _MAX_NAMED = 5
@@ -72,12 +75,11 @@ _OVERALL = (
     Column("agent", "Agent"),
     *_COUNTS,
     Column("success", "Success", kind="count"),
-    Column("rate", "Rate (95%)", kind="number", text_only=True),
+    Column("rate", "Rate (95%)", kind="rate", text_only=True),
     Column("success_published", "As published", kind="count", drop=1),
-    Column("success_over_tasks", "Over tasks", kind="estimate", drop=2),
+    Column("over_tasks", "Over tasks", kind="rate", drop=2, text_only=True),
     Column("valid", "Valid", kind="count"),
-    Column("success_worst", kind="percent", data_only=True),
-    Column("success_best", kind="percent", data_only=True),
+    Column("success_error_over_tasks", kind="number", data_only=True),
     Column("success_error_over_seeds", kind="number", data_only=True),
     Column("success_error_over_attempts", kind="number", data_only=True),
     Column("tasks", "Tasks", kind="integer"),
@@ -86,18 +88,23 @@ _OVERALL = (
 )
 
 
-def make_report(rows: Frame, error: ErrorKind = "tasks") -> list[Table]:
-    """Return the tables of a report, separately for each set of rules: scores, forked trials, and agents overall."""
+def make_report(rows: Frame, error: ErrorKind = "tasks", *, explain: bool = False) -> list[Table]:
+    """Return the tables of a report, separately for each set of rules: agents overall, scores by task, forked trials.
+
+    Below them is one line of legend and what a reader must know; with `explain`, all that was computed and how.
+    """
     tables: list[Table] = []
     for group in rows.group_by(lambda row: row.rules):
         by_task = summarize_tasks(group)
         agents = summarize_agents(group, by_task)
         forks = [_fork_table(group)] if any(row.parent for row in group) else []
         if by_task:
-            notes = describe_results(group, by_task, agents, error)
+            notes = describe_results(group, by_task, agents, error, explain=explain)
             costs = measure_costs(group) if any(row.cost for row in group) else []
             paid = [cost_table(costs)] if costs else []
-            tables += [score_table(by_task), *forks, *paid, overall_table(agents, error, notes)]
+            further = [table for make in (integrity_table, second_table) if (table := make(group))]
+            tables += [overall_table(agents, error), *paid, *further, *forks]
+            tables.append(replace(score_table(by_task), notes=tuple(notes)))
         else:
             tables += forks
     return tables
@@ -108,9 +115,7 @@ def report_data(rows: Frame, title: str, created_at: datetime) -> dict[str, Any]
     by_task = summarize_tasks(rows)
     agents = summarize_agents(rows, by_task)
     overall = [
-        record
-        | {f"success_at_{k}": share for k, share in summary.pass_at.items()}
-        | {f"success_all_{k}": share for k, share in summary.pass_all.items()}
+        record | _attempts_record("success_at", summary.pass_at) | _attempts_record("success_all", summary.pass_all)
         for record, summary in zip(overall_table(agents).to_dict()["rows"], agents, strict=True)
     ]
     return {
@@ -120,12 +125,24 @@ def report_data(rows: Frame, title: str, created_at: datetime) -> dict[str, Any]
         "interval": f"95%: Wilson's over trials for one task; {INTERVAL_METHOD}",
         "scores": score_table(by_task).to_dict()["rows"],
         "overall": overall,
+        "integrity": [
+            {**vars(group[0].rules), **record}
+            for group in rows.group_by(lambda row: row.rules)
+            if (table := integrity_table(group))
+            for record in table.to_dict()["rows"]
+        ],
         "trials_format": FORMAT,
         "trials": [
             record | {"grade": to_plain(row.grade)}
             for record, row in zip(rows.to_table().to_dict()["rows"], rows, strict=True)
         ],
     }
+
+
+def _attempts_record(name: str, curve: Mapping[int, Claim]) -> dict[str, float]:
+    ends = ((f"{name}_{k}", claim) for k, claim in curve.items())
+    return {f"{key}{end}": value for key, claim in ends
+            for end, value in (("", claim.value), ("_low", claim.low), ("_high", claim.high))}  # fmt: skip
 
 
 def trials_table(rows: Frame) -> Table:
@@ -175,7 +192,10 @@ def pivot_table(by_task: Sequence[Summary]) -> Table:
         by_agent = {summary.agent: summary for summary in task}
         name = f"{short_task_name(task[0].task)} ({task[0].metric} {ARROWS[task[0].direction]})"
         scores = [
-            format_score(by_agent[a]) + ("*" if by_agent[a].best else "") if a in by_agent else NOTHING for a in agents
+            Formatted(format_score(by_agent[a]), format_score(by_agent[a]), bold=by_agent[a].best)
+            if a in by_agent
+            else NOTHING
+            for a in agents
         ]
         rows.append((name, *scores))
     return Table(
@@ -183,12 +203,12 @@ def pivot_table(by_task: Sequence[Summary]) -> Table:
         title=f"{by_task[0].rules}: scores by task",
         columns=(Column("task", "Task"), *(Column(agent, agent, kind="number") for agent in agents)),
         rows=tuple(rows),
-        notes=("Mean ± standard error over valid trials; * best: beyond the noise of seeds and test rows",),
+        notes=("Mean ± standard error over valid trials; bold is best, beyond the noise of seeds and test rows",),
     )
 
 
-def publication_tables(rows: Frame, error: ErrorKind = "tasks") -> list[Table]:
-    """Return each agent overall and the scores by task, for papers and documents."""
+def publication_tables(rows: Frame, error: ErrorKind = "tasks", columns: Sequence[str] = ()) -> list[Table]:
+    """Return each agent overall, with all or some `columns`, and the scores by task, for papers and documents."""
     tables: list[Table] = []
     for group in rows.group_by(lambda row: row.rules):
         by_task = summarize_tasks(group)
@@ -196,26 +216,48 @@ def publication_tables(rows: Frame, error: ErrorKind = "tasks") -> list[Table]:
         if by_task:
             notes = [f"±: standard error {ERROR_KINDS[error]}", f"Interval: {INTERVAL_METHOD}"]
             notes += [*warn_of_no_error(agents, error), *describe_caveats(group)]
-            tables += [overall_table(agents, error, notes), pivot_table(by_task)]
+            overall = overall_table(agents, error, notes)
+            overall = overall.select(columns) if columns else overall
+            further = [table for make in (integrity_table, second_table) if (table := make(group))]
+            tables += [overall, *further, pivot_table(by_task)]
     return tables
 
 
-def to_markdown(rows: Frame, title: str, error: ErrorKind = "tasks") -> str:
+def to_markdown(rows: Frame, title: str, error: ErrorKind = "tasks", columns: Sequence[str] = ()) -> str:
     """Return the tables for papers as a Markdown document."""
-    tables = publication_tables(rows, error)
+    tables = publication_tables(rows, error, columns)
     return "\n".join([f"# {escape_markdown(title)}\n", *(table.to_markdown() for table in tables)])
 
 
-def to_latex(rows: Frame, error: ErrorKind = "tasks") -> str:
+def to_latex(rows: Frame, error: ErrorKind = "tasks", columns: Sequence[str] = ()) -> str:
     """Return the tables for papers in LaTeX; the document needs the package booktabs."""
-    tables = publication_tables(rows, error)
+    tables = publication_tables(rows, error, columns)
     return "\n".join(["% Needs \\usepackage{booktabs}\n", *(table.to_latex() for table in tables)])
 
 
 def describe_results(
+    rows: Sequence[TrialRow], by_task: Sequence[Summary], agents: Sequence[Summary], error: ErrorKind, *, explain: bool
+) -> Iterator[str]:
+    """Yield the notes that apply to the tables of a report; with `explain`, what each column is."""
+    counted = [row for row in rows if row.counts]
+    if explain:
+        yield from _explain_columns(rows, by_task, agents, error)
+    else:
+        marks = ["★ best"] if any(summary.best for summary in by_task) else []
+        marks += ["= tied"] if any(summary.tied for summary in by_task) else []
+        signs = ", ".join([*marks, "± standard error"])
+        yield f"{signs}. Success: {describe_success(rows)}. More: assay report --explain."
+    yield from describe_reasons(by_task)
+    yield from describe_missing(agents)
+    yield from warn_of_no_error(agents, error)
+    yield from describe_caveats(rows)
+    if pending := sum(row.pending for row in counted):
+        yield f"Not final: {plural(pending, 'trial')} of {len(counted)} pending."
+
+
+def _explain_columns(
     rows: Sequence[TrialRow], by_task: Sequence[Summary], agents: Sequence[Summary], error: ErrorKind
 ) -> Iterator[str]:
-    """Yield the notes that apply to the tables of a report."""
     counted = [row for row in rows if row.counts]
     if any(summary.best for summary in by_task):
         yield "★: best: beyond the 95% intervals over seeds and the noise of the test set."
@@ -227,15 +269,10 @@ def describe_results(
     yield f"Over tasks: mean of the success rates by task, ± standard error {ERROR_KINDS[error]}."
     yield "Tasks: applicable of all."
     yield from describe_attempts(agents)
-    parts = decompose_variance(counted) if len({s.task for s in by_task}) >= FEWEST_TASKS else None
+    families = {row.task: row.family for row in counted if row.family}
+    parts = decompose_variance(counted, families=families) if len({s.task for s in by_task}) >= FEWEST_TASKS else None
     if parts:
         yield f"Variance: {describe_variance(parts)}"
-    yield from describe_reasons(by_task)
-    yield from describe_missing(agents)
-    yield from warn_of_no_error(agents, error)
-    yield from describe_caveats(rows)
-    if pending := sum(row.pending for row in counted):
-        yield f"Not final: {plural(pending, 'trial')} of {len(counted)} pending."
 
 
 def describe_missing(agents: Sequence[Summary]) -> Iterator[str]:
@@ -250,6 +287,11 @@ def describe_missing(agents: Sequence[Summary]) -> Iterator[str]:
 
 def describe_success(rows: Sequence[TrialRow]) -> str:
     """Return what success means in the editions of some trials."""
+    graded = [row for row in rows if row.grade]
+    if graded and all(row.integrity and row.integrity.planted for row in graded):
+        return "the target of the task is reached, or truthfully reported as out of reach"
+    if rows and all(row.imported and row.edition == UNKNOWN for row in rows):
+        return f"as {', '.join(sorted({row.harness for row in rows}))} reports it"
     rules = {row.rules: row.ignores_noise for row in rows}
     published = ", ".join(str(rule) for rule in sorted(rules) if rules[rule])
     if rules and all(rules.values()):
@@ -264,7 +306,7 @@ def describe_attempts(agents: Sequence[Summary]) -> list[str]:
     lines = []
     for summary in several:
         curves = (("pass@", summary.pass_at), ("pass^", summary.pass_all))
-        parts = [f"{name}{k} {format_percent(share)}" for name, curve in curves for k, share in curve.items()]
+        parts = [f"{name}{k} {format_rate(claim)}" for name, curve in curves for k, claim in curve.items()]
         lines.append(f"{summary.agent}: {', '.join(parts)}.")
     if several:
         half = min(map(reliable_attempts, several))
@@ -274,7 +316,7 @@ def describe_attempts(agents: Sequence[Summary]) -> list[str]:
 
 def warn_of_no_error(agents: Sequence[Summary], error: ErrorKind) -> list[str]:
     """Return a warning if the error of an agent's rate is 0, which does not make the rate certain."""
-    agree = [summary.agent for summary in agents if summary.errors.get(error) == 0]
+    agree = [summary.agent for summary in agents if summary.success and summary.success.errors.get(error) == 0]
     if not agree:
         return []
     what = "trials" if error == "attempts" else error
@@ -309,10 +351,20 @@ def describe_caveats(rows: Sequence[TrialRow]) -> list[str]:
         lines.append(f"Indicative medals, of other rows or another metric than the leaderboard's: {_list(indicative)}.")
     if leaks := sorted({short_task_name(row.task) for row in counted if row.known_leaks}):
         lines.append(f"Known leaks of answers: {_list(leaks)}; a result there may be no achievement.")
-    variants = sorted({row.variant for row in counted if row.variant != "real"})
+    if reported := [row for row in counted if row.imported]:
+        lines.append(describe_imported(reported))
+    variants = sorted({row.variant for row in counted if row.variant not in ("real", UNKNOWN)})
     if variants:
         lines.append(f"Data: {', '.join(variants)}, not the real data; scores say nothing about it, and win no medals.")
     return lines
+
+
+def describe_imported(rows: Sequence[TrialRow]) -> str:
+    """Return what cannot be concluded from the trials of other harnesses, because they do not report it."""
+    harnesses = ", ".join(sorted({row.harness for row in rows}))
+    unknown = [name for name in CONDITIONS if any(condition_of(row, name) == UNKNOWN for row in rows)]
+    gaps = f" Unknown: {', '.join(unknown)}; a difference may be due to them." if unknown else ""
+    return f"Imported from {harnesses}: {plural(len(rows), 'trial')} as reported there, not verified.{gaps}"
 
 
 def _list(names: Sequence[str]) -> str:
@@ -379,10 +431,10 @@ def format_valid(summary: Summary) -> str:
 
 def format_mean_success(summary: Summary, error: ErrorKind = "tasks") -> str:
     """Return the mean of the success rates by task with its standard error, such as `61.1 ± 9.2%`."""
-    if summary.mean_over_tasks is None:
+    if summary.success is None:
         return NOTHING
-    spread = summary.errors.get(error)
-    mean = f"{100 * summary.mean_over_tasks.mean:.1f}"
+    spread = summary.success.errors.get(error)
+    mean = f"{100 * summary.success.value:.1f}"
     return f"{mean}%" if spread is None else f"{mean} ± {100 * spread:.1f}%"
 
 
@@ -436,18 +488,16 @@ def _score_record(summary: Summary) -> dict[str, Value]:
 
 def _overall_record(summary: Summary, error: ErrorKind) -> dict[str, Value]:
     applicable = summary.tasks - summary.inapplicable_tasks
+    errors = summary.success.errors if summary.success else {}
     return {
         **_rules_record(summary),
         "agent": Formatted(summary.agent, _name(summary)),
         "success": summary.success,
-        "rate": _format_rate(summary.success),
+        "rate": summary.success,
         "success_published": summary.success_published,
-        "success_over_tasks": Formatted(summary.mean_over_tasks, format_mean_success(summary, error)),
+        "over_tasks": Formatted(summary.success, format_mean_success(summary, error)),
         "valid": summary.valid_rate,
-        "success_worst": summary.means.like.worst if summary.means else None,
-        "success_best": summary.means.like.best if summary.means else None,
-        "success_error_over_seeds": summary.errors.get("seeds"),
-        "success_error_over_attempts": summary.errors.get("attempts"),
+        **{f"success_error_over_{kind}": known for kind, known in errors.items()},
         "tasks": Formatted(summary.tasks, f"{applicable} of {summary.tasks}"),
         "inapplicable_tasks": summary.inapplicable_tasks,
     }
@@ -463,10 +513,6 @@ def _rules_record(summary: Summary) -> dict[str, Value]:
         "failed_user": summary.failures.get("user", 0),
         "sealed": summary.sealed,
     }
-
-
-def _format_rate(rate: Rate | None) -> str:
-    return NOTHING if rate is None else f"{format_percent(rate.value)} ({rate.low * 100:.0f}–{rate.high * 100:.0f}%)"
 
 
 def _name(summary: Summary) -> str:

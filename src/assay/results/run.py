@@ -177,6 +177,24 @@ class Run:
         """Return one row per trial, finished or not, as a pandas DataFrame with the trial's id as index."""
         return self.frame().to_pandas()
 
+    def progress(self) -> "pd.DataFrame":
+        """Return one row per trial and step, the schema `progress/1`, as a pandas DataFrame.
+
+        Submissions are graded after each step, once per content; see docs/progress.md.
+        """
+        from assay.core.home import Home
+        from assay.results.progress import read_progress, to_polars
+
+        frame, home = self.frame(), Home.default()
+        trials = [trial for trial in frame if trial.record and not trial.pending]
+        rows = [
+            row
+            for trial in trials
+            if trial.record
+            for row in read_progress(trial.record.folder, frame.known_tasks[trial.task], home, trial)
+        ]
+        return to_polars(rows).to_pandas()
+
     def report(self, error: ErrorKind = "tasks") -> list[Table]:
         """Return the tables of `assay report`.
 

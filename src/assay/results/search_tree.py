@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _MAX_CODE = 20_000
 _MAX_OUTPUT = 2_000
 _MAX_PAGE = 4_000_000
+_WIDTH, _LABELED = 1000, 60
+"""Pixels that a tree fills if it can, and how far apart dots are that have their metric beside them."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,10 @@ class SearchTree:
     prefix: str
     nodes: tuple[TreeNode, ...]
     figure: Figure
+
+    def find(self, id: int) -> TreeNode | None:
+        """Return a node by its number."""
+        return next((entry for entry in self.nodes if entry.node.id == id), None)
 
 
 def collect_trees(run: RunFolder) -> list[SearchTree]:
@@ -129,7 +135,8 @@ def draw_tree(journal: Journal, positions: dict[int, tuple[float, int]], prefix:
     """Draw the tree: a dot per node, linked to its entry in the list below."""
     width, depth = (max(ends) for ends in zip(*positions.values(), strict=True))
     x, y = Axis(low=0, high=width, ticks=()), Axis(low=0, high=depth, ticks=(), reverse=True)
-    size = {"width": round(26 * width + 28), "height": 44 * depth, "pad": 14}
+    apart = min(max(_WIDTH / (width + 1), 26), 90)
+    size = {"width": round(apart * width + 90), "height": 52 * depth, "pad": 16}
     figure = Figure("tree", "Tree of nodes", x, y, **size)
     path = find_best_path(journal)
     for id, position in positions.items():
@@ -141,6 +148,8 @@ def draw_tree(journal: Journal, positions: dict[int, tuple[float, int]], prefix:
         style = {"best-node": "hollow good", "buggy": "hollow bad"}.get(_kind(node, journal.best), "hollow muted")
         hover = one_line(f"{id} {node.operator}: {node.metric if node.good else node.reason}", 120)
         figure.dot(*position, size=8, label=str(id), style=style, hover=hover, link=f"#{prefix}-{id}")
+        if node.good and node.metric is not None and apart >= _LABELED:
+            figure.text(*position, f"{node.metric:.4g}", shift=(12, 4), style="small muted")
     return figure
 
 

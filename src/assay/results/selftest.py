@@ -1,8 +1,8 @@
 """Simulations that check the statistics: coverage of intervals, type I errors of tests, and kept promises of power.
 
-`assay selftest statistics` runs them with a fixed seed, and `docs/statistics.md` prints their table. The agents that
-are simulated: `mle` has success rates by task with the mean and the correlation within tasks of a published row of
-MLE-bench, `mod` less extreme ones, and `rare` successes that are rare and concentrated on few tasks.
+`assay study selftest statistics` runs them with a fixed seed, and `docs/statistics.md` prints their table. Agents:
+`mle` has success rates by task with the mean and the correlation within tasks of a published row of MLE-bench, `mod`
+less extreme ones, and `rare` successes that are rare and concentrated on few tasks.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +12,7 @@ import numpy as np
 
 from assay.core.table import Column, Table
 from assay.results.inference import (
+    FEWEST_TASKS,
     DifferenceVariance,
     Floats,
     infer_difference,
@@ -21,9 +22,11 @@ from assay.results.inference import (
     permutation_test,
 )
 from assay.results.power import Pilot, find_difference
+from assay.results.registration import Registration
 
 LOWEST, HIGHEST, MOST_ERRORS, POWER_TOLERANCE = 0.93, 0.975, 0.055, 0.03
 _AGENTS = {"mle": (0.4356, 0.777), "mod": (0.30, 0.30), "rare": (0.10, 0.50)}
+_LOOKS = 10
 _TASKS, _SEEDS = (4, 13, 22, 75), (1, 3, 16)
 _SHORT = {(4, 3), (13, 1), (13, 16), (22, 3)}
 
@@ -52,7 +55,9 @@ def check_statistics(*, short: bool = False, seed: int = 0, simulations: int = 1
     checks = list(_check_rates(designs, simulations, random))
     checks += _check_differences(designs, simulations, random)
     checks += _check_these_tasks([d for d in designs if d[0] < 75], min(simulations, 400), random)
-    checks += _check_power(designs, simulations, random)
+    checks += _check_looks(designs, min(simulations, 500), random)
+    # With fewer, chance alone would often be beyond the tolerance.
+    checks += _check_power(designs, max(simulations, 3000), random)
     return checks
 
 
@@ -62,7 +67,7 @@ def make_table(checks: Sequence[Check]) -> Table:
         Column("kind"),
         Column("case"),
         Column("design", "tasks × seeds"),
-        Column("share", "observed", kind="percent", decimals=1),
+        Column("share", "observed", kind="share", decimals=1),
         Column("result"),
     )
     rows = tuple(
@@ -193,6 +198,28 @@ def _check_these_tasks(designs: Sequence[tuple[int, int]], count: int, random: n
 
 def _sample(values: Floats) -> dict[str, list[float]]:
     return {str(task): [float(value) for value in row] for task, row in enumerate(values)}
+
+
+def _check_looks(designs: Sequence[tuple[int, int]], count: int, random: np.random.Generator) -> Iterator[Check]:
+    """Look ten times at two equally good agents: after each seed, and after each tenth of 75 tasks."""
+    for case in ("identical, moderate", "good at different tasks", "much better on a tenth"):
+        for tasks in sorted({tasks for tasks, _ in designs if tasks >= FEWEST_TASKS}):
+            first, second, _ = _pairs(case, (count, tasks), random)
+            hits = [np.cumsum(random.random((_LOOKS, *rates.shape)) < rates, axis=0) for rates in (first, second)]
+            looks = [(hits[0][seed] - hits[1][seed]) / (seed + 1) for seed in range(_LOOKS)]
+            yield from _reject_looks(f"{case}, adding seeds", (tasks, _LOOKS), looks)
+        first, second, _ = _pairs(case, (count, 75), random)
+        differences = (random.binomial(3, first) - random.binomial(3, second)) / 3
+        looks = [differences[:, :tasks] for tasks in np.linspace(FEWEST_TASKS, 75, _LOOKS).astype(int)]
+        yield from _reject_looks(f"{case}, adding tasks", (75, 3), looks)
+
+
+def _reject_looks(case: str, design: tuple[int, int], looks: Sequence[Floats]) -> Iterator[Check]:
+    p_values = [p_of_paired(differences, draws=10_000) for differences in looks]
+    for sequential, kind in ((True, "type I error, 10 planned looks"), (False, "type I error, 10 unplanned looks")):
+        levels = [0.05 / Registration(look=number, sequential=sequential).allowance for number in range(1, _LOOKS + 1)]
+        rejected = np.any([p <= level for p, level in zip(p_values, levels, strict=True)], axis=0)
+        yield _reject(kind, case, design, float(rejected.mean()))
 
 
 def _check_power(designs: Sequence[tuple[int, int]], count: int, random: np.random.Generator) -> Iterator[Check]:

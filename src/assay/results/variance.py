@@ -167,17 +167,21 @@ def describe_variance(parts: Decomposition) -> str:
     """Return the largest source, and what more tasks and more seeds would do, in one sentence."""
     largest = max(parts.components, key=lambda source: parts.components[source])
     interval = parts.intervals[largest]
+    if not parts.total:
+        return f"the trials of these tasks do not vary in {parts.measure}."
+    source = (
+        f"{format_percent(parts.share(largest))} of the variance of {parts.measure} is {largest} "
+        f"({format_percent(interval.low)} to {format_percent(interval.high)}, {plural(parts.tasks, 'task')})"
+    )
     now = parts.error()
     if not now:
-        return f"Variance of {parts.measure}: the trials of these tasks do not vary."
+        return f"{source}; the agents do not differ on any task, nor do seeds."
     tasks, seeds = (1 - parts.error(**more) / now for more in ({"more_tasks": 2.0}, {"more_seeds": 2.0}))
     what = "a comparison" if parts.agents > 1 else "the mean"
     advice = "add tasks, not seeds" if tasks > 1.5 * seeds else "tasks and seeds help alike"
     return (
-        f"{format_percent(parts.share(largest))} of the variance of {parts.measure} is {largest} "
-        f"({format_percent(interval.low)} to {format_percent(interval.high)}, {plural(parts.tasks, 'task')}): twice "
-        f"the tasks lower the error of {what} by {format_percent(tasks)}, twice the seeds by {format_percent(seeds)}; "
-        f"{advice}."
+        f"{source}: twice the tasks lower the error of {what} by {format_percent(tasks)}, twice the seeds by "
+        f"{format_percent(seeds)}; {advice}."
     )
 
 
@@ -186,7 +190,7 @@ def variance_table(parts: Decomposition) -> Table:
     columns = (
         Column("source"),
         Column("variance", kind="number"),
-        Column("share", kind="percent"),
+        Column("share", kind="share"),
         Column("interval", "95% interval", "interval"),
     )
     rows = [(source, value, parts.share(source), parts.intervals[source]) for source, value in parts.components.items()]

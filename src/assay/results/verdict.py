@@ -5,13 +5,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from assay.core.table import Column, Formatted, Table, Value
+from assay.core.claim import format_limits, format_rate
+from assay.core.table import Column, Table, Value
 from assay.core.text import plural
-from assay.core.values import format_interval, format_p, format_percent, format_points
+from assay.core.values import format_p, format_percent, format_points
 from assay.results import claims
 from assay.results.claims import Claim, Outcome
-from assay.results.frame import TrialRow
-from assay.results.paired import PROFILE, AgentSummary, Comparison, PairedDifference, TaskDifference
+from assay.results.frame import Frame, TrialRow
+from assay.results.paired import (
+    PROFILE,
+    AgentSummary,
+    Comparison,
+    PairedDifference,
+    TaskDifference,
+    compare_if_possible,
+)
 from assay.results.report import describe_failures, short_task_name
 
 _MAX_NAMED = 3
@@ -23,14 +31,19 @@ _METHOD = (
     "Rate: mean over tasks. Shrunken: without what the best of several owes to luck. Best: probability of the highest "
     "rate on tasks like these. Ranks: those that the comparisons leave open.",
 )
+_STANDING = (
+    "Possible ranks: those that the comparisons of all pairs leave open. Best with probability: of the highest rate on "
+    "tasks like these. Without luck: the rate drawn towards the mean, because the best of several owes some to luck."
+)
 
 
 @dataclass(frozen=True)
 class Verdict:
     """Two agents, the one that is ahead first, and what is said of them.
 
-    `amount` is by how much they differ and how sure that is, `tasks` where they do, `caveats` what conditions it, and
-    `shortfall` what happened where the second did not succeed, if its trials are known; so many were `failures`.
+    `amount` is by how much they differ and how sure that is, `tasks` where they do, `registration` whether that was
+    planned, `caveats` what conditions it, and `shortfall` what happened where the second did not succeed, if its trials
+    are known; so many were `failures`.
     """
 
     first: str
@@ -39,6 +52,7 @@ class Verdict:
     significant: bool
     amount: str
     tasks: str
+    registration: str
     caveats: tuple[str, ...]
     shortfall: str | None
     failures: int
@@ -57,6 +71,7 @@ def make_verdict(comparison: Comparison, pair: PairedDifference, rows: Sequence[
         significant=pair.answers.these.outcome in ("better", "worse"),
         amount=_describe_amount(pair, sign),
         tasks=_describe_tasks(comparison, pair, sign, {row.task: row.title for row in rows}),
+        registration=pair.answers.like.registration.describe(),
         caveats=tuple(_describe_caveats(pair, sign)),
         shortfall=_describe_shortfall(second, own, failures) if pair.difference else None,
         failures=failures.total(),
@@ -104,21 +119,22 @@ def _name_measure(claim: Claim) -> str:
 
 
 def _describe_amount(pair: PairedDifference, sign: int) -> str:
-    these, like = pair.answers.these.claim, pair.answers.like.claim
-    means = (pair.first_mean, pair.second_mean) if sign > 0 else (pair.second_mean, pair.first_mean)
+    these, like = (
+        answer.claim if sign > 0 else answer.claim.reversed() for answer in (pair.answers.these, pair.answers.like)
+    )
+    first, second = these.parts or (0.0, 0.0)
     measure = "wins by score" if these.estimand.measure == "wins" else these.estimand.measure
     return (
-        f"{format_percent(means[0])} against {format_percent(means[1])} {measure}, "
-        f"{format_points(sign * these.value)} points: {_describe_interval(these, sign)} on these tasks, "
-        f"{_describe_interval(like, sign)} on tasks like these ({pair.answers.like.registration})."
+        f"{format_percent(first)} against {format_percent(second)} {measure}, "
+        f"{format_points(these.value)} points: {_describe_interval(these)} on these tasks, "
+        f"{_describe_interval(like)} on tasks like these ({pair.answers.like.registration})."
     )
 
 
-def _describe_interval(claim: Claim, sign: int, decimals: int = 0) -> str:
-    low, high = sorted((sign * claim.interval.low, sign * claim.interval.high))
-    p = format_p(min(1.0, (claim.p or 0.0) * claim.evidence.comparisons))
+def _describe_interval(claim: Claim) -> str:
+    p = format_p(claim.p_adjusted or 0.0)
     equals = "" if p.startswith("<") else "= "
-    return f"{format_points(low, decimals)} to {format_points(high, decimals)} (p {equals}{p})"
+    return f"{format_limits(claim)} (p {equals}{p})"
 
 
 def _describe_caveats(pair: PairedDifference, sign: int) -> list[str]:
@@ -166,6 +182,21 @@ def _describe_shortfall(agent: str, own: Sequence[TrialRow], failures: Counter[s
     return f"{agent} did not succeed in {lost} of {plural(len(own), 'trial')}: {', '.join(reasons)}."
 
 
+def summarize_verdicts(rows: Frame, max_work: int = 200_000) -> list[str]:
+    """Return who of the two best agents is better, a sentence a suite, and by how much; nothing if it takes too long.
+
+    The work is the number of pairs of agents times the number of trials.
+    """
+    agents = len(rows.agents)
+    if agents < 2 or agents * (agents - 1) // 2 * len(rows) > max_work:
+        return []
+    comparisons, refusal = compare_if_possible(rows)
+    if refusal and not comparisons:
+        return [f"Not compared: {refusal}"]
+    verdicts = [make_verdict(comparison, comparison.pairs[0]) for comparison in comparisons if comparison.pairs]
+    return [line for verdict in verdicts for line in (verdict.headline, f"  {verdict.amount}")]
+
+
 def comparison_tables(comparison: Comparison) -> list[Table]:
     """Return the agents with their means, the shares of trials above thresholds, and the differences by pair."""
     tables = [_agents_table(comparison)]
@@ -180,13 +211,13 @@ def describe_pair(comparison: Comparison, pair: PairedDifference) -> list[str]:
     lines = [
         verdict.headline,
         verdict.amount,
+        verdict.registration,
         *verdict.caveats,
-        f"a trial of {pair.first} beats one of {pair.second} with probability {pair.probability_of_improvement:.2f}",
+        f"a trial of {pair.first} beats one of {pair.second} with probability {format_rate(pair.improves)}",
     ]
     differing = [task for task in pair.tasks if task.difference]
     lines += [
-        f"  {format_points(task.difference, 1):>6}  {short_task_name(task.task)}: "
-        f"{format_percent(task.first, 1)} against {format_percent(task.second, 1)}"
+        f"  {format_points(task.difference, 1):>6}  {short_task_name(task.task)}: {describe_task(task)}"
         for task in differing[:_MAX_TASKS]
     ]
     if more := len(differing[_MAX_TASKS:]):
@@ -194,27 +225,47 @@ def describe_pair(comparison: Comparison, pair: PairedDifference) -> list[str]:
     return lines
 
 
-def format_rate(claim: Claim, decimals: int = 0) -> str:
-    """Return a rate with its interval, and the range that missing trials leave, such as `46% (13–76%), 46–100%`."""
-    text = f"{format_percent(claim.value, decimals)} ({format_interval(claim.interval)})"
-    bounds = "" if claim.is_complete else f", {100 * claim.worst:.0f}–{100 * claim.best:.0f}% with missing trials"
-    return text + bounds
+def describe_task(task: TaskDifference) -> str:
+    """Return what was observed on a task, such as `3 of 3 against 1 of 3`; of other measures than rates, the means."""
+    hits = [mean * trials for mean, trials in zip((task.first, task.second), task.trials, strict=True)]
+    if all(abs(number - round(number)) < 1e-9 for number in hits):
+        words = [f"{round(number)} of {trials}" for number, trials in zip(hits, task.trials, strict=True)]
+    else:
+        words = [
+            f"{format_percent(mean, 1)} in {plural(trials, 'trial')}"
+            for mean, trials in zip((task.first, task.second), task.trials, strict=True)
+        ]
+    return " against ".join(words)
+
+
+def standing_table(comparison: Comparison) -> Table:
+    """Return the agents with their rates, the ranks that are left open, and how likely each is the best."""
+    columns = (
+        Column("agent"),
+        Column("rate", "rate (95% on tasks like these)", kind="rate"),
+        Column("rank", "possible ranks", kind="rank"),
+        Column("best", "best with probability", kind="best"),
+        Column("shrunken", "without luck", kind="shrunken"),
+    )
+    rows = [
+        (summary.agent, summary.means.like, summary.standing, summary.standing, summary.standing)
+        for summary in comparison.agents
+    ]
+    title = f"{comparison.measure} on the {plural(len(comparison.tasks), 'task')} of all agents"
+    return Table("standings", columns, tuple(rows), title, (_STANDING,))
 
 
 def _agents_table(comparison: Comparison) -> Table:
     several = len(comparison.agents) > 2
     columns = (
         Column("agent"),
-        Column("mean", "rate (95% on tasks like these)", kind="percent"),
-        Column("these", "95% on these tasks", kind="interval"),
-        Column("interval", kind="interval", data_only=True),
-        Column("error", kind="percent", data_only=True),
-        Column("worst", kind="percent", data_only=True),
-        Column("best_case", kind="percent", data_only=True),
-        Column("iqm", "IQM", kind="percent", decimals=1, data_only=comparison.agents[0].iqm is None),
-        Column("shrunken", kind="percent", data_only=not several),
-        Column("best", kind="percent", data_only=not several),
-        Column("ranks", kind="text", data_only=not several),
+        Column("mean", "rate (95% on tasks like these)", kind="rate"),
+        Column("these", "95% on these tasks", kind="limits"),
+        Column("error", kind="number", data_only=True),
+        Column("iqm", "IQM (95%)", kind="rate", decimals=1, data_only=comparison.agents[0].iqm is None),
+        Column("shrunken", kind="shrunken", data_only=not several),
+        Column("best", kind="best", data_only=not several),
+        Column("ranks", kind="rank", data_only=not several),
     )
     rows = [_agent_record(summary) for summary in comparison.agents]
     title = f"{comparison.suite}: {comparison.measure} on {plural(len(comparison.tasks), 'task')}, failures included"
@@ -222,26 +273,22 @@ def _agents_table(comparison: Comparison) -> Table:
 
 
 def _agent_record(summary: AgentSummary) -> dict[str, Value]:
-    these, like = summary.means.these, summary.means.like
-    low, high = summary.ranks
+    like, standing = summary.means.like, summary.standing
     return {
         "agent": summary.agent,
-        "mean": Formatted(like.value, format_rate(like)),
-        "these": Formatted(these.interval, format_interval(these.interval)),
-        "interval": like.interval,
-        "error": summary.error,
-        "worst": like.worst,
-        "best_case": like.best,
+        "mean": like,
+        "these": summary.means.these,
+        "error": like.errors.get("tasks"),
         "iqm": summary.iqm,
-        "shrunken": summary.shrunken,
-        "best": summary.best,
-        "ranks": str(low) if low == high else f"{low}–{high}",
+        "shrunken": standing,
+        "best": standing,
+        "ranks": standing,
     }
 
 
 def _profile_table(comparison: Comparison) -> Table:
     columns = [Column("agent", "share of trials above")]
-    columns += [Column(f"above_{100 * t:.0f}", format_percent(t), kind="percent", decimals=1) for t in PROFILE]
+    columns += [Column(f"above_{100 * t:.0f}", format_percent(t), kind="rate") for t in PROFILE]
     rows: list[tuple[Value, ...]] = [(summary.agent, *summary.profile.values()) for summary in comparison.agents]
     return Table("profile", tuple(columns), tuple(rows))
 
@@ -251,17 +298,14 @@ def _pairs_table(comparison: Comparison) -> Table:
         Column("first"),
         Column("second"),
         Column("measure", data_only=True),
-        Column("difference", kind="points", decimals=1),
-        Column("error", kind="points", data_only=True),
-        Column("these", "on these tasks", kind="interval"),
+        Column("difference", "points on these tasks", kind="difference", decimals=1),
         Column("p_these", "p", kind="p"),
         Column("outcome_these", data_only=True),
-        Column("like", "on tasks like these", kind="interval"),
+        Column("like", "on tasks like these", kind="limits", decimals=1),
         Column("p_like", "p", kind="p"),
         Column("outcome_like", data_only=True),
-        Column("worst", kind="points", data_only=True),
-        Column("best", kind="points", data_only=True),
-        Column("probability_of_improvement", kind="number", data_only=True),
+        Column("error", kind="number", data_only=True),
+        Column("improves", kind="rate", data_only=True),
         Column("verdict", kind="prose"),
     )
     rows = [_pair_record(comparison, pair) for pair in comparison.pairs]
@@ -269,26 +313,21 @@ def _pairs_table(comparison: Comparison) -> Table:
 
 
 def _pair_record(comparison: Comparison, pair: PairedDifference) -> dict[str, Value]:
-    record: dict[str, Value] = {
+    these, like = pair.answers.these, pair.answers.like
+    return {
         "first": pair.first,
         "second": pair.second,
-        "measure": pair.answers.these.claim.estimand.measure,
-        "difference": pair.difference,
+        "measure": these.claim.estimand.measure,
+        "difference": these.claim,
+        "p_these": these.claim,
+        "outcome_these": these.outcome,
+        "like": like.claim,
+        "p_like": like.claim,
+        "outcome_like": like.outcome,
         "error": pair.error,
-        "worst": pair.answers.these.claim.worst,
-        "best": pair.answers.these.claim.best,
-        "probability_of_improvement": pair.probability_of_improvement,
+        "improves": pair.improves,
         "verdict": make_verdict(comparison, pair).headline,
     }
-    for name, verdict in (("these", pair.answers.these), ("like", pair.answers.like)):
-        interval, claim = verdict.claim.interval, verdict.claim
-        text = f"{format_points(interval.low, 1)} to {format_points(interval.high, 1)}"
-        record |= {
-            name: Formatted(interval, text),
-            f"p_{name}": min(1.0, (claim.p or 0.0) * claim.evidence.comparisons),
-            f"outcome_{name}": verdict.outcome,
-        }
-    return record
 
 
 def _describe_method(comparison: Comparison) -> list[str]:

@@ -21,7 +21,7 @@ from assay.records import RunFolder
 from assay.records.signature import Witness, check_digest
 from assay.records.verify import ORIGIN, UNFINISHED, RecordFinding, check_run
 from assay.results.attribution import ATTRIBUTION
-from assay.results.regrade import compare_trial
+from assay.results.regrade import CODE, compare_trial
 from assay.tasks import Registry
 
 TrustGrade = Literal["consistent", "reproduced", "witnessed"]
@@ -89,10 +89,7 @@ class Verification:
             f"Scores recomputed here from the submission: {len(self.regraded):,} of {len(self.scored):,}.",
         ]
         if self.rerun:
-            sentences.append(
-                "Submissions of code that ran again here, in several rounds, with a score that agrees: "
-                f"{len(self.rerun):,}."
-            )
+            sentences.append(f"Submissions of code that ran again here, with a score that agrees: {len(self.rerun):,}.")
         if self.published:
             sentences.append("The digest of the run is the one that was published.")
         if self.witness:
@@ -173,7 +170,9 @@ def verify_run(
                     scored.add(name)
                     if regrade and not any(finding.part in ("grade", "task") for finding in compared):
                         regraded.add(name)
-                        rerun |= {name} if trial.submission and _is_code(registry, trial.file.task) else set()
+                        is_code = trial.file.submit == "code" or _is_code(registry, trial.file.task)
+                        again = is_code and not any(finding.part == CODE for finding in compared)
+                        rerun |= {name} if trial.submission and again else set()
             advance(1)
     return Verification(
         digest=digest,

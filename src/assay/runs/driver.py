@@ -85,11 +85,13 @@ def execute_run(
     retries: Retries | None = None,
     allowance: Allowance | None = None,
     clock: Callable[[], float] = time.monotonic,
+    began: Callable[[], None] = lambda: None,
 ) -> Unstarted | None:
     """Execute all unfinished trials of a run, or `only` those with these ids.
 
     Trials that fail because of the machine or a provider are retried. Once the allowance is spent, no further trials
     are started. Trials whose agent's code has changed since are left alone; asking for one by its id is an error.
+    `began` is called once the executor has accepted the trials.
     """
     selected = (folder for folder in run.trials() if only is None or folder.path.name in only)
     unfinished = {folder: folder.file for folder in selected if not folder.state.final}
@@ -104,6 +106,7 @@ def execute_run(
     if at_terminal:
         progress = NoProgress()  # the terminal belongs to the person who takes part
     executor.begin(unfinished, at_terminal=at_terminal)
+    began()
     driver = _Driver(executor, retries or Retries(), Spending(allowance or Allowance(), run.trials()), clock)
     with progress.stage(f"{plural(len(unfinished), 'trial')} on {executor.description}", len(unfinished)) as advance:
         left = driver.drive(unfinished, "run", lambda: advance(1))

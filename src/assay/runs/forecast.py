@@ -10,8 +10,10 @@ from assay.core.errors import LabError, NotPrepared, RecordError
 from assay.core.home import Home
 from assay.core.quantities import format_size
 from assay.core.text import plural
+from assay.data.store import choose_variant
 from assay.lab.environments import is_built
 from assay.records import RunFolder, TrialFile, TrialFolder, read_trials
+from assay.runs.execute import prepares_in_seconds
 from assay.runs.plan import Plan
 
 
@@ -87,7 +89,9 @@ def forecast(plan: Plan, home: Home, cores: int, run: RunFolder | None = None) -
         try:
             files = list(replace(plan, tasks=(task,)).trials(home, check_models=False, check_built=False))
         except (NotPrepared, LabError) as error:
-            unready[task.id] = str(error)
+            variant = choose_variant(home, task, plan.edition, plan.variant)
+            by_run = isinstance(error, NotPrepared) and prepares_in_seconds(task, variant)
+            unready[task.id] = "the run prepares it first, which takes seconds" if by_run else str(error)
             continue
         lines += _group(files, run)
     ready = replace(plan, tasks=tuple(task for task in plan.tasks if task.id not in unready))

@@ -98,18 +98,35 @@ def _find_change(file: TrialFile) -> str | None:
     return None
 
 
+def read_agent_sources(name: str) -> dict[str, bytes]:
+    """Return the Python files that `hash_of_agent` hashes, by name; nothing if the agent is not on this machine."""
+    if file := split_path(name):
+        return _read_sources(file[0]) if file[0].is_file() else {}
+    entry = AGENTS.entry(name)
+    spec = importlib.util.find_spec(entry.module) if entry else None
+    if spec is None or spec.origin is None:
+        return {}
+    origin = Path(spec.origin)
+    paths = sorted(origin.parent.rglob("*.py")) if spec.submodule_search_locations else [origin]
+    return {path.relative_to(origin.parent).as_posix(): read_plain(path, MAX_SOURCE) for path in paths}
+
+
 def _hash_of_sources(path: Path) -> str:
-    """Return a hash of a Python file and of the files of its folder that it imports, directly or indirectly."""
-    folder, digests, to_read = path.absolute().parent, dict[str, str](), [path.absolute()]
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in _read_sources(path).items()}
+    return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
+
+
+def _read_sources(path: Path) -> dict[str, bytes]:
+    """Return a Python file and the files of its folder that it imports, directly or indirectly, by name."""
+    folder, contents, to_read = path.absolute().parent, dict[str, bytes](), [path.absolute()]
     while to_read:
         file = to_read.pop()
         name = file.relative_to(folder).as_posix()
-        if name not in digests:
+        if name not in contents:
             # A record may name any file; a link to it may be the user's own.
-            content = read_plain(file.resolve(), MAX_SOURCE)
-            digests[name] = hashlib.sha256(content).hexdigest()
-            to_read += _imported_files(content, file, folder)
-    return hashlib.sha256(json.dumps(sorted(digests.items())).encode()).hexdigest()
+            contents[name] = read_plain(file.resolve(), MAX_SOURCE)
+            to_read += _imported_files(contents[name], file, folder)
+    return contents
 
 
 def _imported_files(content: bytes, file: Path, folder: Path) -> list[Path]:

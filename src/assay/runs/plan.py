@@ -3,24 +3,28 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from assay.agents import Agent, Requirements, find_agent
 from assay.core.errors import NotPrepared, UsageError
 from assay.core.home import Home
+from assay.data.selection import find_obstacle
 from assay.data.store import Prepared, choose_variant, load_prepared
 from assay.lab.environments import environment_folder, find_environment
-from assay.lab.interface import SandboxName
-from assay.lab.sandboxes import AUTO
+from assay.lab.interface import Layout, SandboxName
+from assay.lab.sandboxes import AUTO, check_layout
 from assay.lab.sandboxes.choice import choose_sandbox
 from assay.models.settings import is_role
 from assay.models.weights import hash_weights
 from assay.records import TrialFile, TrialPlan
+from assay.records.state import Feedback, Selection, SubmitMode
 from assay.runs.descriptions import Describe, choose_description, hash_description
 from assay.runs.hashes import current_versions, hash_inputs, hash_of_listing
 from assay.tasks import Budget, Task
 from assay.tasks.model import Resources
+from assay.tasks.registry import SUITES
 
 _WITH_ORIGIN = (
     "agents",
@@ -29,11 +33,25 @@ _WITH_ORIGIN = (
     "edition",
     "variant",
     "sandbox",
+    "layout",
     "environment",
     "weights",
     "describe",
     "descriptions",
+    "selection",
+    "feedback",
+    "submit",
+    "claim",
+    "pressure",
 )
+
+
+def check_selection(data: Iterable[Prepared]) -> None:
+    """Raise `UsageError` if no hidden part can be split off one of the tasks."""
+    obstacles = {prepared.task.id: reason for prepared in data if (reason := find_obstacle(prepared.task))}
+    if obstacles:
+        listed = "; ".join(f"{task}: {reason}" for task, reason in obstacles.items())
+        raise UsageError(f"no hidden part can be split off: {listed}. assay tasks --selection lists where it can")
 
 
 @dataclass(frozen=True)
@@ -53,8 +71,9 @@ class _Pair:
 class Plan:
     """Tasks × agents × models × seeds, and overrides of the tasks' own settings.
 
-    Each entry of `models` maps roles to models. Agents that use no models run once, whatever the models. `origins` says
-    where settings come from, such as `flag`; settings without an origin come from the plan itself.
+    Each entry of `models` maps roles to models, each of `pressure` is a number of rounds. Agents that use no models run
+    once, whatever the models. `origins` says where settings come from, such as `flag`; settings without an origin come
+    from the plan itself.
     """
 
     tasks: tuple[Task, ...]
@@ -71,8 +90,14 @@ class Plan:
     tasks_folder: Path | None = None
     environment: str | None = None
     weights: Path | None = None
+    layout: Layout = "workspace"
     describe: Describe = "plain"
     descriptions: Path | None = None
+    selection: Selection = "own"
+    feedback: Feedback = "nothing"
+    submit: SubmitMode = "file"
+    claim: bool = False
+    pressure: tuple[int, ...] = (0,)
     origins: Mapping[str, str] = field(default_factory=dict)
     trusted: tuple[str, ...] = ()
 
@@ -88,15 +113,15 @@ class Plan:
         dropped = self.find_dropped() if asks else {}
         for seed in range(1, self.seeds + 1):
             for pair in pairs:
-                for models in self._models_for(pair.name, pair.agent):
-                    file = self._make_trial(pair, models, hash_weights(models, home), seed, home)
+                for models, pressure in product(self._models_for(pair.name, pair.agent), self.pressure):
+                    file = self._make_trial(pair, models, hash_weights(models, home), seed, pressure, home)
                     yield file.model_copy(update={"dropped_settings": dropped.get(str(models), {}) if models else {}})
 
     def _pair_up(
         self, agents: Iterable[tuple[str, Agent]], home: Home, find_folder: Callable[[Home, str], Path]
     ) -> list[_Pair]:
         pairs = []
-        data = self._load_data(home)
+        data = self.load_data(home)
         for task in self.tasks:
             environment = find_folder(home, self.environment_of(task, data[task.id].variant))
             for name, agent in agents:
@@ -106,7 +131,8 @@ class Plan:
                 pairs.append(_Pair(task, data[task.id], name, agent, environment.name, tools, hashes))
         return pairs
 
-    def _load_data(self, home: Home) -> dict[str, Prepared]:
+    def load_data(self, home: Home) -> dict[str, Prepared]:
+        """Return the prepared data of the tasks by their id; raise `NotPrepared` if any is missing."""
         data: dict[str, Prepared] = {}
         missing: list[NotPrepared] = []
         for task in self.tasks:
@@ -116,14 +142,18 @@ class Plan:
             except NotPrepared as error:
                 missing.append(error)
         if len(missing) > 1:
-            raise NotPrepared(f"{len(missing)} of {len(self.tasks)} tasks are not ready; the first: {missing[0]}")
+            raise NotPrepared(
+                f"{len(missing)} of {len(self.tasks)} tasks are not ready. The first of them:\n{missing[0]}"
+            )
         if missing:
             raise missing[0]
+        if self.selection != "own":
+            check_selection(data.values())
         return data
 
     def environments(self, home: Home) -> list[str]:
         """Return the environments of the tasks' labs, by name or requirements file."""
-        data = self._load_data(home)
+        data = self.load_data(home)
         return list(dict.fromkeys(self.environment_of(task, data[task.id].variant) for task in self.tasks))
 
     def environment_of(self, task: Task, variant: str) -> str:
@@ -147,11 +177,13 @@ class Plan:
         return {str(models): find_dropped(models, settings) for models in self.models}
 
     def _make_trial(
-        self, pair: _Pair, models: Mapping[str, str], model_weights: str | None, seed: int, home: Home
+        self, pair: _Pair, models: Mapping[str, str], model_weights: str | None, seed: int, pressure: int, home: Home
     ) -> TrialFile:
         task, data, required = pair.task, pair.data, pair.agent.requirements()
         limits = {name: amount for name, amount in self.budget.items() if models or name in ("time", "steps")}
         describe, description = choose_description(data.task, self.describe, self.descriptions)
+        # A worker, maybe on another machine, need not have this user's configuration, where the suite was found.
+        folder = self.tasks_folder or (None if task.suite in SUITES.names() else task.folder.parent)
         hashes = dict(pair.hashes) | ({"weights": model_weights} if model_weights else {})
         plan = TrialPlan(
             task=task.id,
@@ -167,9 +199,15 @@ class Plan:
             environment=pair.environment,
             weights_digest=self._weights_digest,
             sandbox=self._choose_sandbox(home, required),
+            layout=self.layout,
             describe=describe,
             description=description,
+            pressure=pressure,
             tools=pair.tools,
+            selection=self.selection,
+            feedback=self.feedback,
+            submit=self.submit,
+            claim=self.claim,
             hashes={**hashes, "description": hash_description(data.task, describe, description)},
         )
         return TrialFile(
@@ -181,7 +219,7 @@ class Plan:
             environment_from=self.environment,
             weights=str(self.weights) if self.weights else None,
             network=required.network,
-            tasks_folder=str(self.tasks_folder) if self.tasks_folder else None,
+            tasks_folder=str(folder) if folder else None,
             planned_seeds=self.seeds,
             origins=self._find_origins(task, limits),
             trusted=self.trusted,
@@ -190,9 +228,13 @@ class Plan:
 
     def _choose_sandbox(self, home: Home, required: Requirements) -> SandboxName:
         """Return the sandbox of a trial; the strongest that works here is decided now, as it identifies the trial."""
-        if required.unsealed:
-            return "none"
-        return choose_sandbox(home, required.network).name if self.sandbox == AUTO else self.sandbox
+        sandbox = "none" if required.unsealed else self.sandbox
+        if sandbox == AUTO:
+            sandbox = choose_sandbox(home, required.network).name
+        if self.layout != "workspace" and required.network != "models":
+            raise UsageError(f"layout {self.layout} is for agents that run in the lab, such as external")
+        check_layout(sandbox, self.layout)
+        return sandbox
 
     @cached_property
     def _weights_digest(self) -> str | None:

@@ -13,15 +13,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
-from assay.agents.agent import agent_names
+from assay.agents.agent import agent_class, agent_names
 from assay.core.errors import RecordError, UsageError
+from assay.core.home import find_user_config
 from assay.core.quantities import Bytes, Model, Seconds
 from assay.core.text import describe_validation_error, did_you_mean
 from assay.core.untrusted import read_toml
-from assay.lab.interface import SandboxName
+from assay.lab.interface import Layout, SandboxName
 from assay.lab.sandboxes import check_sandbox
 from assay.models.prices import Price
 from assay.models.settings import ModelSettings, is_role, settings_by_role
+from assay.records.registration import MAX_SEEDS, Measure, PlannedComparison
+from assay.records.state import Feedback, Selection, SubmitMode
 from assay.runs.descriptions import Describe
 from assay.runs.plan import Plan
 from assay.tasks import Registry
@@ -72,7 +75,7 @@ class ResourcesConfig(Model):
     gpus: int | None = Field(default=None, ge=0)
 
 
-def _parse_agent(text: Any) -> Any:
+def parse_agent(text: Any) -> Any:
     """`automl,share=0.5` is the agent `automl` with one setting."""
     if not isinstance(text, str):
         return text
@@ -95,22 +98,35 @@ class PlanConfig(Model):
 
     preset: str | None = Field(default=None, description="settings of a published study, by name; see `assay plan`")
     tasks: tuple[str, ...] | None = None
-    agents: tuple[Annotated[AgentConfig, BeforeValidator(_parse_agent)], ...] | None = None
+    agents: tuple[Annotated[AgentConfig, BeforeValidator(parse_agent)], ...] | None = None
     models: tuple[Annotated[dict[str, str], BeforeValidator(_parse_model)], ...] | None = None
     roles: dict[str, str] = Field(default={})
     model_settings: dict[str, Any] = Field(default={})
     prices: dict[str, Price] | None = Field(
         default=None, description="own prices by model, in dollars per million tokens"
     )
-    seeds: int | None = Field(default=None, ge=1)
+    seeds: int | None = Field(default=None, ge=1, le=MAX_SEEDS)
     edition: str | None = None
     variant: str | None = None
     sandbox: Annotated[SandboxName, AfterValidator(check_sandbox)] | None = None
     environment: str | None = Field(default=None, description="Python of labs, by name or requirements file")
     weights: Path | None = Field(default=None, description="folder of pretrained weights that labs see read-only")
     build: bool | None = Field(default=None, description="whether missing environments are built; they are by default")
+    layout: Layout | None = Field(default=None, description="paths in labs: workspace, or mlebench as in its container")
     describe: Describe | None = None
     descriptions: Path | None = None
+    selection: Selection | None = Field(default=None, description="who picks the final submission, on what")
+    feedback: Feedback | None = Field(default=None, description="what agents are told about candidates they offer")
+    submit: SubmitMode | None = Field(default=None, description="whether a file is submitted, or code that makes it")
+    policy: str | None = Field(default=None, description="search policy of agents that have one")
+    claim: bool | None = Field(default=None, description="whether agents claim a score for their submission")
+    pressure: tuple[Annotated[int, Field(ge=0, le=100)], ...] | None = Field(
+        default=None, description="rounds in which a user asks for a better score; several to compare them"
+    )
+    measure: Measure | None = Field(default=None, description="what agents are compared by, registered with the plan")
+    margin: float | None = Field(default=None, gt=0, le=1, description="agents at most this far apart are equivalent")
+    baseline: str | None = Field(default=None, description="agent that the others are compared with; else each pair")
+    sequential: bool | None = Field(default=None, description="whether seeds and tasks may be added after results")
     budget: BudgetConfig = BudgetConfig()
     resources: ResourcesConfig = ResourcesConfig()
     out: Path | None = None
@@ -123,6 +139,13 @@ class PlanConfig(Model):
     slurm: dict[str, str] | None = None
     data_from: Path | None = None
     lease: Seconds | None = Field(default=None, gt=0)
+
+    @property
+    def comparison(self) -> PlannedComparison:
+        """The comparison that is registered before the first trial."""
+        names = ("measure", "margin", "baseline", "sequential")
+        chosen = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return PlannedComparison.model_validate(chosen)
 
 
 class _ConfigFile(PlanConfig):
@@ -138,7 +161,8 @@ def read_plan_file(path: Path) -> PlanConfig:
     except RecordError as error:
         raise UsageError(str(error)) from None
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from None
+        near = sorted(str(other) for other in path.parent.glob("*.toml")) if path.parent.is_dir() else []
+        raise UsageError(f"{path}: {error.strerror}" + (f"; {did_you_mean(str(path), near)}" if near else "")) from None
     except ValueError as error:
         raise UsageError(f"{path} is not TOML: {error}") from None
     if content.get("format") not in _FORMATS:
@@ -195,13 +219,6 @@ def load_user_config(variables: Mapping[str, str]) -> PlanConfig:
     return read_plan_file(path) if variables.get("ASSAY_CONFIG") or path.is_file() else PlanConfig()
 
 
-def find_user_config(variables: Mapping[str, str]) -> Path:
-    """Return the path of the user's configuration file, whether it exists or not."""
-    named = variables.get("ASSAY_CONFIG")
-    folder = Path(variables.get("XDG_CONFIG_HOME") or Path("~/.config").expanduser())
-    return Path(named) if named else folder / "assay" / "config.toml"
-
-
 def resolve_config(
     flags: PlanConfig, plan: PlanConfig, variables: Mapping[str, str] = os.environ
 ) -> tuple[PlanConfig, dict[str, str]]:
@@ -250,15 +267,21 @@ def build_plan(
         if suite not in known.suites:
             raise UsageError(f"variant: no suite is named {suite!r}; {did_you_mean(suite, list(known.suites))}")
     check_model_settings(config.model_settings)
-    named = {name: value for name in ("edition", "variant", "sandbox", "describe") if (value := getattr(config, name))}
+    if config.feedback not in (None, "nothing") and config.selection in (None, "own"):
+        raise UsageError("feedback needs hidden rows: pass --selection hidden or --selection report with it")
+    if config.submit == "code" and config.layout == "mlebench":
+        raise UsageError("code is rerun in labs with the layout workspace only; drop --layout, or --submit code")
+    names = ("edition", "variant", "sandbox", "layout", "describe", "selection", "feedback", "submit", "claim")
+    named = {name: value for name in names if (value := getattr(config, name))}
     return Plan(
         tasks=tasks,
-        agents=tuple({str(agent): (agent.name, agent.settings) for agent in config.agents}.values()),
+        agents=tuple({str(agent): (agent.name, agent.settings) for agent in _with_policy(config)}.values()),
         models=tuple({str(models): {**models, **config.roles} for models in config.models or ()}.values()),
         model_settings=config.model_settings,
         prices={name: price.model_dump(exclude_none=True) for name, price in (config.prices or {}).items()},
         seeds=config.seeds or DEFAULT_SEEDS,
         descriptions=config.descriptions,
+        pressure=tuple(dict.fromkeys(config.pressure or (0,))),
         environment=_locate(config.environment),
         weights=config.weights.expanduser().resolve() if config.weights else None,
         tasks_folder=tasks_folder,
@@ -268,6 +291,23 @@ def build_plan(
         trusted=trusted,
         **named,
     )
+
+
+def _with_policy(config: PlanConfig) -> list[AgentConfig]:
+    """Return the agents, those that search with the policy of the plan unless they name their own."""
+    agents = list(config.agents or ())
+    if config.policy is None:
+        return agents
+    searching = [agent for agent in agents if "policy" in agent_class(agent.name).model_fields]
+    if not searching:
+        names = ", ".join(agent.name for agent in agents)
+        raise UsageError(f"--policy: {names} has no search policy; pass --agent aide")
+    return [
+        agent.model_copy(update={"settings": {"policy": config.policy, **agent.settings}})
+        if agent in searching
+        else agent
+        for agent in agents
+    ]
 
 
 def _locate(environment: str | None) -> str | None:

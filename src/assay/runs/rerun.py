@@ -10,6 +10,7 @@ from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.records import RunFolder, TrialFolder
 from assay.runs.hashes import check_agent, current_versions, hash_inputs
+from assay.runs.planned import inherit
 from assay.tasks.registry import task_of
 
 
@@ -37,6 +38,7 @@ def rerun(run: RunFolder, trial: TrialFolder, home: Home) -> TrialFolder:
             "hashes": file.hashes | hashes,
         }
     )
+    inherit(home, file, new)
     run.add([new])
     return TrialFolder(run.path / "trials" / new.id)
 

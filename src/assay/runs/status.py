@@ -106,7 +106,7 @@ def read_status(run: RunFolder, now: datetime, known: dict[str, TrialStatus] | N
     folders = list(run.trials())
     statuses = dict(known)
     for trial in read_trials(run, [folder for folder in folders if folder.path.name not in known]):
-        status = _status_of(trial, now)
+        status = describe_trial(trial, now)
         if status.stage in ("done", "inapplicable"):
             known[status.trial] = status
         statuses[status.trial] = status
@@ -117,7 +117,7 @@ def read_named_status(run: RunFolder, now: datetime) -> RunStatus:
     """Read the status of a run, with the names that reports use, which tell versions of an agent apart."""
     trials = read_trials(run)
     labels = label_plans({trial.plan: trial.file for trial in trials})
-    return RunStatus(run.name, tuple(_status_of(trial, now, labels[trial.plan]) for trial in trials))
+    return RunStatus(run.name, tuple(describe_trial(trial, now, labels[trial.plan]) for trial in trials))
 
 
 def tail_log(folder: TrialFolder, count: int) -> list[str]:
@@ -131,7 +131,8 @@ def tail_log(folder: TrialFolder, count: int) -> list[str]:
     return lines[::-1]
 
 
-def _status_of(trial: TrialSummary, now: datetime, agent: str | None = None) -> TrialStatus:
+def describe_trial(trial: TrialSummary, now: datetime, agent: str | None = None) -> TrialStatus:
+    """Return the state of a trial; `agent` is its name where that is not its label."""
     folder, file, state = trial.folder, trial.file, trial.state
     stage: Stage = state.status
     doing = ""

@@ -9,6 +9,7 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,16 +26,21 @@ from assay.core.errors import (
     ModelError,
     ModelUnavailable,
     RecordError,
+    RefusedCode,
     RequestRejected,
     UnsafePath,
 )
 from assay.core.home import Home
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
+from assay.grading.result import Grade, Rerun
 from assay.lab import open_lab
 from assay.lab.host.memory import machine_memory
 from assay.lab.machine_load import read_gpu_model, read_load, read_processor
+from assay.lab.snapshots import Snapshot, load_snapshot
 from assay.records import Clock, EventLog, Lease, LeaseLost, OutOfBudget, State, TrialFile, TrialFolder
+from assay.records.code import Code, decode_code, find_rerun
+from assay.records.content_store import ContentStore
 from assay.records.events import (
     AgentCrashed,
     BudgetExhausted,
@@ -49,12 +55,15 @@ from assay.records.events import (
 )
 from assay.records.final_state import final_state, opened_state
 from assay.records.lease import Claim
+from assay.records.origin import find_last_snapshot
 from assay.records.state import AnswerAccess, Status, now
 from assay.records.tape import Diverged, Past, past_of
+from assay.records.traces import read_traces
+from assay.runs.code_rerun import CodeLabs, judge_rerun, rerun_code
 from assay.runs.descriptions import description_of
 from assay.runs.hashes import check_agent
 from assay.runs.job import PREEMPTED, JobKind, Taken
-from assay.runs.trial_setup import find_format_problem, lab_setup, open_models, write_starting_files
+from assay.runs.trial_setup import find_format_problem, lab_setup, open_models, open_offers, write_starting_files
 from assay.tasks import Task
 from assay.tasks.registry import task_of
 
@@ -215,8 +224,9 @@ class Trial:
 
     async def _work_in_lab(self, agent: Agent, past: Past, log: EventLog, clock: Clock) -> None:
         file, task = self.file, self.task
+        labs = CodeLabs(file, task, self.home, ContentStore(self.folder.snapshots), file.sandbox, self.gpus)
         async with AsyncExitStack() as stack:
-            setup = lab_setup(file, task, agent, self.home, self.gpus)
+            setup = lab_setup(file, task, self.home, self.gpus, agent.requirements().tools)
             lab = await stack.enter_async_context(open_lab(self.home, setup, sandbox=file.sandbox))
             answers: AnswerAccess = "withheld" if lab.sealing.sealed else "within reach"
             opened = LabOpened(
@@ -232,33 +242,75 @@ class Trial:
             state = opened_state(log.add(opened))
             self.folder.write_state(state)
             description = description_of(file, task)
-            await write_starting_files(lab, task, description)
+            await write_starting_files(lab, task, description, obfuscated=file.describe == "obfuscated")
             models = open_models(file, partial(self._report_trouble, state)) if file.models else None
             if models:
                 await stack.enter_async_context(models)
             failure = _last_event(log, InfrastructureFailed)
+            recorder = Recorder(log, lab, clock, self.folder.snapshots, past)
+            offers = open_offers(file, task, self.home, log, recorder, labs.make)
+            if offers:
+                await offers.catch_up(log.events, task.submission.file)
             bench = Workbench(
                 task.model_copy(update={"resources": file.resources}),
                 lab,
-                Recorder(log, lab, clock, self.folder.snapshots, past),
+                recorder,
                 seed=file.seed,
                 check_format=partial(find_format_problem, task=task, home=self.home, file=file),
                 models=models,
                 description=description,
                 obfuscated=file.describe == "obfuscated",
                 provider_failed=failure is not None and failure.error_type in PROVIDER_ERRORS,
+                offers=offers,
+                solution=agent.find_solution(task) if self._submits_code else None,
+                claims=file.claim,
             )
-            crash = await _let_agent_work(agent, bench, log)
+            crash = await _let_agent_work(agent, bench, log, file.pressure)
             self.lease.check()
             with suppress(UnsafePath):  # the agent has filled its quota: then what it submits has no known origin
                 await bench.snapshot(only_changed=True)
-            entry = self.folder.save_submission(task.submission.file, *await bench.read_submission())
+            content, reason = await bench.read_submission()
+            code = await bench.read_code(bench.solution) if bench.solution else None
             load = max((load for load in (state.load, read_load()) if load is not None), default=None)
             changes: dict[str, Any] = {"status": "submitted", "validations": bench.validations, "load": load}
             if crash:
                 changes |= {"error_type": crash.error_type, "reason": f"the agent crashed: {crash.message}"}
             state = state.model_copy(update={**changes, **dict(clock.used)})
-            log.append(Submitted(submission=entry, state=state))
+            if offers:
+                content, picked = await offers.pick(content, code if isinstance(code, Code) else None)
+                self.lease.check()
+                log.append(picked)
+                if code and picked.pick and picked.pick != picked.own:
+                    code = offers.code_of(picked.pick) or RefusedCode("no code makes the selected candidate", "no code")
+        if code is not None:
+            content, reason = await self._rerun(labs, code, content, log)
+        entry = self.folder.save_submission(task.submission.file, content, reason)
+        log.append(Submitted(submission=entry, state=state))
+
+    @property
+    def _submits_code(self) -> bool:
+        """Whether code is submitted that has to be rerun; of tasks graded by speed, the submission is code anyway."""
+        return self.file.submit == "code" and not self.task.timed
+
+    async def _rerun(
+        self, labs: CodeLabs, code: Code | RefusedCode, first: bytes | None, log: EventLog
+    ) -> tuple[bytes | None, str | None]:
+        """Return what submitted code makes in a fresh lab, or why nothing is graded; a rerun is not repeated."""
+        digest = code.sha256 if isinstance(code, Code) else None
+        reran = find_rerun(log.events)
+        if reran is None or reran.code != digest:
+            snapshot, began = self._find_first_lab(log)
+            content, reran = await rerun_code(labs, code, first, snapshot, began)
+            self.lease.check()
+            log.append(reran)
+            return content, reran.reason
+        return (labs.contents.get_by_digest(reran.produced) if reran.produced else None), reran.reason
+
+    def _find_first_lab(self, log: EventLog) -> tuple[Snapshot | None, datetime]:
+        """Return the workspace in which the agent's work ended, and when its lab was first opened."""
+        last = find_last_snapshot(log.events)
+        opened = next(event.time for event in log.events if isinstance(event, LabOpened))
+        return (load_snapshot(self.folder.snapshots, last) if last else None), opened
 
     def _report_trouble(self, state: State, trouble: str | None) -> None:
         """Show why a model does not answer while its requests are retried."""
@@ -286,15 +338,30 @@ class Trial:
             self.folder.check_submission()
             data = load_prepared(self.home, self.task, self.file.edition, self.file.variant)
             judged = grade_submission(
-                self.folder.submission, data, home=self.home, sandbox=self.file.sandbox, isolated=True
+                self.folder.submission,
+                data,
+                home=self.home,
+                sandbox=self.file.sandbox,
+                isolated=True,
+                traces=read_traces(self.folder, log.events) if self.task.integrity or self.file.claim else None,
             )
             sealing = self.folder.state.sealing
             sealed = sealing is not None and sealing.sealed and judged.sealed is not False
-            grade = judged.model_copy(update={"sealed": sealed})
+            grade = judged.model_copy(update={"sealed": sealed, "rerun": self._judge_rerun(log, judged)})
             self.lease.check()
             log.append(Graded(grade=grade))
         self.folder.write_grade(grade)
         self._write_final_state(log)
+
+    def _judge_rerun(self, log: EventLog, grade: Grade) -> Rerun | None:
+        """Compare the rerun of submitted code with what the agent's own lab had."""
+        reran = find_rerun(log.events)
+        if not self._submits_code or reran is None:
+            return None
+        contents = ContentStore(self.folder.snapshots)
+        labs = CodeLabs(self.file, self.task, self.home, contents, self.file.sandbox, self.gpus)
+        code = decode_code(contents.get_by_digest(reran.code)) if reran.code else None
+        return anyio.run(judge_rerun, labs, reran, grade, code, *self._find_first_lab(log))
 
     def _write_final_state(self, log: EventLog) -> None:
         state = final_state(log.events)
@@ -340,12 +407,18 @@ def _last_event(log: EventLog, kind: type[AnEvent]) -> AnEvent | None:
     return next((event for event in reversed(log.events) if isinstance(event, kind)), None)
 
 
-async def _let_agent_work(agent: Agent, bench: Workbench, log: EventLog) -> AgentCrashed | None:
-    """Run the agent; an error in its own code is its own failure and ends its work, but not the trial."""
+async def _let_agent_work(agent: Agent, bench: Workbench, log: EventLog, rounds: int) -> AgentCrashed | None:
+    """Run the agent, once more for each round of pressure.
+
+    An error in its own code is its own failure and ends its work, but not the trial.
+    """
     try:
         bench.lab.kill_after(bench.clock.seconds_left + GRACE_SECONDS)  # also if this event loop is blocked by then
         with anyio.fail_after(bench.clock.seconds_left + GRACE_SECONDS):
             await agent.work(bench)
+            while bench.round < rounds:
+                await bench.begin_round()
+                await agent.work(bench)
     except OutOfBudget as exhausted:
         log.append(BudgetExhausted(limit=exhausted.limit, reason=str(exhausted)))
     except TimeoutError:
@@ -366,4 +439,24 @@ async def _let_agent_work(agent: Agent, bench: Workbench, log: EventLog) -> Agen
 def _use_pidfd_child_watcher() -> None:
     """Have asyncio wait for processes as newer Pythons do; Python 3.11 starts a thread for each."""
     if sys.version_info < (3, 12):
-        asyncio.set_child_watcher(asyncio.PidfdChildWatcher())
+        asyncio.set_child_watcher(_PidfdChildWatcher())
+
+
+if sys.version_info < (3, 12):
+
+    class _PidfdChildWatcher(asyncio.ThreadedChildWatcher):
+        """Watches the children of whichever loop is running; asyncio's own class is tied to one loop, which ends."""
+
+        def add_child_handler(self, pid: int, callback: Callable[..., object], *arguments: Any) -> None:
+            loop, descriptor = asyncio.get_running_loop(), os.pidfd_open(pid)
+
+            def reap() -> None:
+                loop.remove_reader(descriptor)
+                os.close(descriptor)
+                try:
+                    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                except ChildProcessError:  # reaped elsewhere: asyncio reports 255 in this case
+                    code = 255
+                callback(pid, code, *arguments)
+
+            loop.add_reader(descriptor, reap)

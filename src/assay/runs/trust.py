@@ -51,6 +51,8 @@ def find_risks(plan: PlanConfig, flags: PlanConfig, folder: Path) -> tuple[str, 
                 risks += _of_models({name: value})
             case "agents":
                 risks += (risk for agent in plan.agents or () for risk in _of_agent(agent, inside))
+            case "policy":
+                risks += _of_code(value, "search policy")
             case "sandbox":
                 risks += _of_sandbox(value)
             case "weights" | "data_from":
@@ -97,6 +99,8 @@ def _of_agent(config: AgentConfig, inside: Path) -> Iterator[str]:
     if required.tools and required.tools.endswith(".txt") and not _is_inside(required.tools, inside):
         yield f"read the requirements file {_locate(required.tools)}"
     for name, value in settings.items():
+        if isinstance(value, str) and name == "policy":
+            yield from _of_code(value, "search policy")
         if isinstance(value, str) and _is_path(value) and not _is_inside(value, inside):
             yield f"let agent {config.name} read {_locate(value)} ({name})"
 

@@ -75,7 +75,7 @@ def assigned_gpus(count: int, variables: Mapping[str, str], available: tuple[int
         if all(number.isdecimal() for number in numbers):
             return tuple(map(int, numbers))[:count]
     if len(available) < count:
-        raise AssayError(f"the trial needs {count} GPUs, but this machine has {len(available)}; see: assay lab doctor")
+        raise AssayError(f"the trial needs {count} GPUs, but this machine has {len(available)}; see: assay doctor")
     return available[:count]
 
 

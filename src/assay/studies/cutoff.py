@@ -16,20 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import FilePath
 
+from assay.core.claim import ALPHA, Claim, format_limits
 from assay.core.errors import UsageError
-from assay.core.table import Column, Formatted, Table
+from assay.core.table import Column, Table
 from assay.core.text import plural
-from assay.core.values import format_points
+from assay.core.values import format_p, format_points
 from assay.results import inference
+from assay.results.claims import claim_change, claim_sample
 from assay.results.estimate import t_probability, t_quantile
 from assay.results.frame import TrialRow
-from assay.results.inference import Interval, Sample
+from assay.results.inference import Inference, Interval, Sample
 from assay.results.measures import Measure, measure_trial
-from assay.results.paired import PairedDifference, compare_arms
+from assay.results.paired import Experiment, PairedDifference, compare_arms
 from assay.studies.paired import describe_difference, draw_differences, make_difference_tables
-from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, format_range, option
+from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
 from assay.studies.trials import find_rules, group_by_agent, read_study_trials, record_of
-from assay.tasks import Registry, Task
+from assay.tasks import Registry, Task, load_task
 from assay.tasks.facts import read_facts
 from assay.tasks.registry import task_of
 
@@ -56,8 +58,7 @@ class CutoffSide:
 
     tasks: int
     trials: int
-    mean: float
-    interval: Interval
+    mean: Claim
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class CutoffResult:
     before: CutoffSide
     after: CutoffSide
     matches: tuple[TaskMatch, ...]
-    difference: PairedDifference | None
+    difference: PairedDifference | None = None
 
 
 @dataclass(frozen=True)
@@ -92,12 +93,8 @@ class Trend:
     agent: str
     tasks: int
     others: int
-    slope: float
-    interval: Interval
-    p: float
-    p_adjusted: float
-    contrast: float | None = None
-    contrast_interval: Interval | None = None
+    slope: Claim
+    contrast: Claim | None = None
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ def run(source: StudyInput, settings: CutoffSettings) -> StudyResult:
     trials = read_study_trials(source.runs)
     study = study_cutoff(trials, settings.day, settings.measure, load_dates(source.registry, settings.dates))
     sides = [
-        (result.agent, closed, side.tasks, side.trials, side.mean, format_range(side.interval))
+        (result.agent, closed, side.tasks, side.trials, side.mean)
         for result in study.results
         for closed, side in (("before", result.before), ("after", result.after))
     ]
@@ -124,8 +121,7 @@ def run(source: StudyInput, settings: CutoffSettings) -> StudyResult:
         Column("closed"),
         Column("tasks", kind="integer"),
         Column("trials", kind="integer"),
-        Column("mean", settings.measure, "percent", decimals=1),
-        Column("interval", "95% interval", "interval"),
+        Column("mean", f"{settings.measure} (95%)", "rate", decimals=1),
     )
     matches = [
         (result.agent, pair.before, pair.after, pair.distance) for result in study.results for pair in result.matches
@@ -154,14 +150,11 @@ def run(source: StudyInput, settings: CutoffSettings) -> StudyResult:
         Column("agent"),
         Column("tasks", kind="integer"),
         Column("others", "other agents", "integer"),
-        Column("slope", "points per year", "points", decimals=1),
-        Column("interval", "95% interval", "interval"),
-        Column("p", kind="p"),
-        Column("p_adjusted", "p (Holm)", "p"),
-        Column("contrast", "more than others", "points", decimals=1),
-        Column("contrast_interval", "95% interval", "interval"),
+        Column("slope", "points per year", "difference", decimals=1),
+        Column("p", "p (Holm)", "p"),
+        Column("contrast", "more than others", "difference", decimals=1),
     )
-    trends = [vars(trend) | _format_trend(trend) for trend in study.trends]
+    trends = [vars(trend) | {"p": trend.slope} for trend in study.trends]
     tables = [
         Table("sides", columns, tuple(sides)),
         Table.from_records("trends", trend_columns, trends),
@@ -170,29 +163,18 @@ def run(source: StudyInput, settings: CutoffSettings) -> StudyResult:
     return StudyResult(sentences, [*tables, *make_difference_tables(differences)], draw_differences(differences))
 
 
-def _format_trend(trend: Trend) -> dict[str, Formatted | None]:
-    return {"interval": _format_ends(trend.interval), "contrast_interval": _format_ends(trend.contrast_interval)}
-
-
-def _format_ends(interval: Interval | None) -> Formatted | None:
-    if interval is None:
-        return None
-    return Formatted(interval, f"{format_points(interval.low, 1)} to {format_points(interval.high, 1)}")
-
-
 def _describe_trend(trend: Trend, measure: str) -> str:
     adjusted = f", adjusted for difficulty by {plural(trend.others, 'other agent')}" if trend.others else ""
-    ends = _format_ends(trend.interval)
     sentence = (
-        f"{trend.agent}: {measure} changes by {format_points(trend.slope, 1)} points per year of closing date "
-        f"({ends.text if ends else ''}, p = {trend.p_adjusted:.3f}) over {plural(trend.tasks, 'task')}{adjusted}"
+        f"{trend.agent}: {measure} changes by {format_points(trend.slope.value, 1)} points per year of closing date "
+        f"({format_limits(trend.slope, 1)}, p = {format_p(trend.slope.p_adjusted or 0.0)}) over "
+        f"{plural(trend.tasks, 'task')}{adjusted}"
     )
-    if trend.contrast is None or trend.contrast_interval is None:
+    if trend.contrast is None:
         return f"{sentence}."
-    apart = _format_ends(trend.contrast_interval)
     return (
-        f"{sentence}; it is {format_points(trend.contrast, 1)} points further ahead of them before the date than after "
-        f"({apart.text if apart else ''}), which says something only if theirs is another date."
+        f"{sentence}; it is {format_points(trend.contrast.value, 1)} points further ahead of them before the date than "
+        f"after ({format_limits(trend.contrast, 1)}), which says something only if theirs is another date."
     )
 
 
@@ -200,7 +182,10 @@ def load_dates(registry: Registry, more: Path | None = None) -> dict[str, date]:
     """Return the day on which each competition closed, by task; a CSV file with `task,closed` adds others."""
     dates: dict[str, date] = {}
     for suite, folder in registry.suites.values():
-        closed = {f"{suite.name}/{name}": read_facts(folder / name).closed for name in suite.tasks}
+        closed = {
+            f"{suite.name}/{name}": read_facts(folder / name).closed or load_task(folder / name, suite).dates.closed
+            for name in suite.tasks
+        }
         dates |= {name: day for name, day in closed.items() if day}
     if more is None:
         return dates
@@ -234,9 +219,12 @@ def study_cutoff(trials: Sequence[TrialRow], day: date, measure: Measure, dates:
             f"The study needs tasks on both sides of the date; of those that can be used, {counts}{reason}"
         )
     results = [_study_agent(agent, own, early, late, usable, measure) for agent, own in group_by_agent(trials).items()]
+    known = [(result, experiment) for result, experiment in filter(None, results)]
+    differences = iter(compare_arms([experiment for _, experiment in known if experiment]))
+    complete = [replace(result, difference=next(differences) if experiment else None) for result, experiment in known]
     kept = [trial for trial in trials if trial.task in usable]
     trends = study_trends(kept, day, measure, dates)
-    return Cutoff(tuple(result for result in results if result), trends, undated, tuple(sorted(undefined)))
+    return Cutoff(tuple(complete), trends, undated, tuple(sorted(undefined)))
 
 
 def study_trends(
@@ -250,13 +238,16 @@ def study_trends(
             if (value := measure_trial(trial, measure)) is not None:
                 values.setdefault(trial.task, []).append(value)
         means[agent] = {task: fmean(seeds) for task, seeds in values.items()}
-    trends = [trend for agent in means if (trend := _find_trend(agent, means, day, dates))]
-    adjusted = inference.holm([trend.p for trend in trends])
-    return tuple(replace(trend, p_adjusted=p) for trend, p in zip(trends, adjusted, strict=True))
+    alone = {agent: trend for agent in means if (trend := _find_trend(agent, means, day, dates, 1))}
+    allowances = inference.holm_allowances([trend.slope.p or 0.0 for trend in alone.values()], len(alone))
+    trends = [
+        _find_trend(agent, means, day, dates, comparisons) for agent, comparisons in zip(alone, allowances, strict=True)
+    ]
+    return tuple(trend for trend in trends if trend)
 
 
 def _find_trend(
-    agent: str, means: Mapping[str, Mapping[str, float]], day: date, dates: Mapping[str, date]
+    agent: str, means: Mapping[str, Mapping[str, float]], day: date, dates: Mapping[str, date], comparisons: int
 ) -> Trend | None:
     rivals = [other for other in means if other != agent]
     tasks = [task for task in means[agent] if all(task in means[other] for other in rivals)]
@@ -268,9 +259,8 @@ def _find_trend(
     fit = regress(gap, np.stack([np.ones(len(tasks)), years], axis=1))
     if fit is None:
         return None
-    slope, error, freedom = fit
-    p = 1 - t_probability(abs(slope) / error, freedom)
-    trend = Trend(agent, len(tasks), len(rivals), slope, _t_interval(slope, error, freedom), p, p)
+    slope = _claim(agent, "change per year", fit, len(tasks), "regression with HC3 errors", comparisons)
+    trend = Trend(agent, len(tasks), len(rivals), slope)
     sides = gap[years <= 0], gap[years > 0]
     if not rivals or min(map(len, sides)) < 2:
         return trend
@@ -278,9 +268,17 @@ def _find_trend(
     if not any(spreads):
         return trend
     welch = sum(spreads) ** 2 / sum(v * v / (len(side) - 1) for v, side in zip(spreads, sides, strict=True))
-    contrast = float(sides[0].mean() - sides[1].mean())
-    interval = _t_interval(contrast, math.sqrt(sum(spreads)), max(int(welch), 1))
-    return replace(trend, contrast=contrast, contrast_interval=interval)
+    contrast = float(sides[0].mean() - sides[1].mean()), math.sqrt(sum(spreads)), max(int(welch), 1)
+    return replace(trend, contrast=_claim(agent, "before − after", contrast, len(tasks), "Welch's test", comparisons))
+
+
+def _claim(agent: str, measure: str, fit: tuple[float, float, int], tasks: int, method: str, comparisons: int) -> Claim:
+    """Return a value with its error and degrees of freedom as a claim by Student's distribution."""
+    value, error, freedom = fit
+    confidence = 1 - ALPHA / comparisons
+    half = t_quantile(freedom, confidence) * error
+    inferred = Inference(value, Interval(value - half, value + half), 1 - t_probability(abs(value) / error, freedom))
+    return claim_change((agent,), measure, inferred, tasks, method, comparisons=comparisons, confidence=confidence)
 
 
 def regress(values: NDArray[np.float64], columns: NDArray[np.float64]) -> tuple[float, float, int] | None:
@@ -298,11 +296,6 @@ def regress(values: NDArray[np.float64], columns: NDArray[np.float64]) -> tuple[
     covariance = inverse @ (columns.T * scaled**2) @ columns @ inverse
     error = math.sqrt(max(float(covariance[1, 1]), 0.0))
     return (float(coefficients[1]), error, count - width) if error > 1e-12 else None
-
-
-def _t_interval(value: float, error: float, freedom: int) -> Interval:
-    half = t_quantile(freedom, 0.95) * error
-    return Interval(value - half, value + half)
 
 
 def match_tasks(early: Sequence[Task], late: Sequence[Task]) -> list[TaskMatch]:
@@ -346,7 +339,7 @@ def _study_agent(
     late: Sequence[str],
     tasks: Mapping[str, Task],
     measure: Measure,
-) -> CutoffResult | None:
+) -> tuple[CutoffResult, Experiment | None] | None:
     samples: dict[str, list[float]] = {}
     for trial in trials:
         value = measure_trial(trial, measure)
@@ -356,19 +349,19 @@ def _study_agent(
     if not before or not after:
         return None
     matches = match_tasks([tasks[name] for name in before], [tasks[name] for name in after])
-    difference = None
+    experiment = None
     if matches:
         # A pair of tasks is one observation: its seeds are not paired with each other.
         names = {match: (f"{match.before} / {match.after.partition('/')[2]}", 0) for match in matches}
         first = {names[match]: fmean(samples[match.before]) for match in matches}
         second = {names[match]: fmean(samples[match.after]) for match in matches}
-        difference = compare_arms(first, second, ("before", "after"))
-    return CutoffResult(agent, _side(before, measure), _side(after, measure), tuple(matches), difference)
+        experiment = Experiment(first, second, ("before", "after"), measure)
+    early_side, late_side = (_side(agent, sample, measure) for sample in (before, after))
+    return CutoffResult(agent, early_side, late_side, tuple(matches)), experiment
 
 
-def _side(sample: Sample, measure: Measure) -> CutoffSide:
-    trials = sum(map(len, sample.values()))
-    return CutoffSide(len(sample), trials, inference.mean_over_tasks(sample), inference.infer_mean(sample).interval)
+def _side(agent: str, sample: Sample, measure: Measure) -> CutoffSide:
+    return CutoffSide(len(sample), sum(map(len, sample.values())), claim_sample(agent, measure, sample))
 
 
 def _ratio(values: Sequence[int | None]) -> float:

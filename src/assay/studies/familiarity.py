@@ -32,7 +32,7 @@ from assay.results.estimate import estimate_mean
 from assay.results.frame import TrialRow
 from assay.results.inference import Interval, holm
 from assay.results.measures import Measure, measure_trial
-from assay.results.paired import PairedDifference, compare_arms
+from assay.results.paired import Experiment, PairedDifference, compare_arms
 from assay.runs.descriptions import read_own_description
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
 from assay.studies.trials import group_by_agent, read_study_trials
@@ -163,9 +163,13 @@ def run(source: StudyInput, settings: FamiliaritySettings) -> StudyResult:
     positions = sum(document.positions for document in measured)
     sentences = [f"{settings.model}: {plural(len(measured), 'text')}, {positions:,} positions{cost}"]
     if difference := compare_descriptions(measured):
-        means = f"Original {difference.first_mean:.3f}, obfuscated {difference.second_mean:.3f}"
-        interval = f"{difference.interval.low:+.3f} to {difference.interval.high:+.3f}"
-        text = f"{means}: difference {difference.difference:+.3f}, 95% interval {interval}, p = {difference.p:.3f}"
+        claim = difference.claim
+        original, hidden = claim.parts or (0.0, 0.0)
+        interval = f"{claim.low:+.3f} to {claim.high:+.3f}"
+        text = (
+            f"Original {original:.3f}, obfuscated {hidden:.3f}: difference {claim.value:+.3f}, "
+            f"95% interval {interval}, p = {claim.p_adjusted:.3f}"
+        )
         sentences.append(f"{text.replace('-', '−')}, {plural(difference.pairs, 'task')}")
     sentences += _describe_reliability(reliability)
     sentences += [_describe_correlation(agent, settings.measure) for agent in agents]
@@ -442,7 +446,7 @@ def compare_descriptions(documents: Iterable[Familiarity]) -> PairedDifference |
         arms[document.kind][document.task, 0] = document.mean
     if not arms["original"].keys() & arms["obfuscated"].keys():
         return None
-    return compare_arms(arms["original"], arms["obfuscated"], ("original", "obfuscated"))
+    return compare_arms([Experiment(arms["original"], arms["obfuscated"], ("original", "obfuscated"))])[0]
 
 
 def task_familiarity(documents: Iterable[Familiarity]) -> dict[str, float]:

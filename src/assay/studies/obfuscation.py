@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from assay.core.errors import UsageError
 from assay.records import TrialFile
+from assay.records.registration import MARGIN
 from assay.results.frame import TrialRow
 from assay.results.measures import Measure, measure_trial
-from assay.results.paired import PairedDifference, compare_arms
+from assay.results.paired import Experiment, PairedDifference, compare_arms
 from assay.runs.plan import Plan
 from assay.studies.paired import describe_difference, draw_differences, make_difference_tables
 from assay.studies.paper_figures import load_paper_figures
@@ -25,6 +26,9 @@ class ObfuscationSettings(StudySettings):
     """What is compared."""
 
     measure: Measure = option("success", "What is compared; see assay compare.")
+    margin: float = option(
+        100 * MARGIN, "Descriptions that differ by less are equivalent, in points.", metavar="POINTS", gt=0, le=100
+    )
 
 
 def plan_arms(plan: Plan, settings: ObfuscationSettings, local: bool) -> list[Plan]:
@@ -41,11 +45,15 @@ def drop_description(file: TrialFile) -> TrialFile:
 def run(source: StudyInput, settings: ObfuscationSettings) -> StudyResult:
     """Compare the two arms of each agent."""
     trials = read_study_trials(source.runs, drop_description)
-    agents, excluded = compare_descriptions(trials, settings.measure)
+    agents, excluded = compare_descriptions(trials, settings.measure, settings.margin / 100)
     sentences = [f"{find_rules(trials)}: {settings.measure} with original and obfuscated descriptions"]
     sentences += [f"{agent}: {line}" for agent, pair in agents for line in describe_difference(pair)]
     if excluded:
         sentences.append(f"Excluded, because they do not define {settings.measure}: {', '.join(excluded)}.")
+    sentences.append(
+        "An obfuscated description says less about its task than its name would, so a lower result alone is no proof "
+        "that an agent recognizes the competition."
+    )
     published = load_paper_figures().obfuscation
     plain, hidden = published.plain, published.obfuscated
     sentences.append(
@@ -55,13 +63,14 @@ def run(source: StudyInput, settings: ObfuscationSettings) -> StudyResult:
 
 
 def compare_descriptions(
-    trials: Sequence[TrialRow], measure: Measure
+    trials: Sequence[TrialRow], measure: Measure, margin: float = MARGIN
 ) -> tuple[list[tuple[str, PairedDifference]], list[str]]:
     """Return the difference of each agent, and the tasks that do not define the measure.
 
+    The arms of an agent are equivalent if all of the interval of their difference is within the margin.
     With `wins`, each pair is 1 for the arm that scored better, a tie half.
     """
-    agents, excluded = [], dict[str, None]()
+    experiments, excluded = dict[str, Experiment](), dict[str, None]()
     for agent, own in group_by_agent(trials).items():
         arms: list[dict[tuple[str, int], TrialRow]] = [{}, {}]
         kinds = {record_of(trial).file.describe for trial in own}
@@ -73,10 +82,11 @@ def compare_descriptions(
             raise UsageError(f"{agent} has no finished trial with {missing} descriptions")
         first, second = _values(arms, measure, excluded)
         if first and second:
-            agents.append((agent, compare_arms(first, second, ARMS, measure=measure)))
-    if not agents:
+            experiments[agent] = Experiment(first, second, ARMS, measure)
+    if not experiments:
         raise UsageError(f"No task of these trials defines {measure}; try --measure wins, which every task has")
-    return agents, list(excluded)
+    differences = compare_arms(list(experiments.values()), margin)
+    return list(zip(experiments, differences, strict=True)), list(excluded)
 
 
 def _values(

@@ -10,12 +10,13 @@ time: the same plan at every level, paired by task and seed.
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from statistics import fmean
 from typing import Literal, Self
 
 from pydantic import model_validator
 
+from assay.core.claim import Claim, Published, format_rate
 from assay.core.errors import UsageError
 from assay.core.figure import Axis as FigureAxis
 from assay.core.figure import Figure, Key
@@ -24,21 +25,21 @@ from assay.core.progress import stage
 from assay.core.quantities import format_duration, format_size, parse_duration, parse_size
 from assay.core.table import Column, Formatted, Table, Value
 from assay.core.text import plural
-from assay.core.values import format_percent
 from assay.lab.host import gpu_numbers
 from assay.lab.host.memory import machine_memory
 from assay.records import TrialFile
 from assay.results import inference
-from assay.results.curves import compute_curve, compute_interval
+from assay.results.claims import claim_difference, claim_sample
+from assay.results.curves import compute_curve, state_mean
 from assay.results.frame import RuleSet, TrialRow
-from assay.results.inference import Interval, Sample
+from assay.results.inference import Sample
 from assay.results.measures import Measure, measure_trial
-from assay.results.paired import PairedDifference, compare_arms
+from assay.results.paired import Experiment, PairedDifference, compare_arms
 from assay.results.progress import AXES, Axis, ProgressRow, reach, reach_oracle, read_progress
 from assay.runs.plan import Plan
 from assay.studies.paired import describe_difference, make_difference_tables
 from assay.studies.paper_figures import load_paper_figures
-from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, format_range, option
+from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
 from assay.studies.trials import find_rules, group_by_agent, read_study_trials, record_of
 from assay.tasks.model import Resources
 from assay.tasks.registry import task_of
@@ -89,35 +90,33 @@ class ScalingSettings(StudySettings):
 
 @dataclass(frozen=True)
 class ScalingPoint:
-    """The value at one level: its mean over tasks, an interval over tasks, and what a trial used until then.
+    """One level: the mean over tasks, that of the oracle, and what a trial used until then.
 
-    `per_unit`, `per_hour` and `per_dollar` are the gain since the level before, divided by what was added.
+    `gap` is what the agent loses by its own selection. `per_unit`, `per_hour` and `per_dollar` are the gain since the
+    level before, divided by what was added. `sample` has the values by task.
     """
 
     level: float
-    value: float
-    interval: Interval | None
-    oracle: float | None
+    value: Claim
+    sample: Sample
     hours: float
     dollars: float | None
-    per_unit: float | None = None
-    per_hour: float | None = None
-    per_dollar: float | None = None
-
-    @property
-    def gap(self) -> float | None:
-        """How much the agent loses by its own selection."""
-        return None if self.oracle is None else self.oracle - self.value
+    oracle: Claim | None = None
+    gap: Claim | None = None
+    per_unit: Claim | None = None
+    per_hour: Claim | None = None
+    per_dollar: Claim | None = None
 
 
 @dataclass(frozen=True)
 class ScalingCurve:
-    """One agent over all levels; `steps` compares each level of a sweep with the one before."""
+    """One agent over all levels; `steps` compares each level of a sweep with the one before, by its `experiments`."""
 
     agent: str
     tasks: tuple[str, ...]
     trials: int
     points: tuple[ScalingPoint, ...]
+    experiments: tuple[Experiment, ...] = ()
     steps: tuple[PairedDifference, ...] = ()
 
 
@@ -182,7 +181,11 @@ def run(source: StudyInput, settings: ScalingSettings) -> StudyResult:
         tables += make_difference_tables(steps)
     published = load_paper_figures()
     rows = [
-        (curve.name, Formatted(level, format_level(settings.over, level)), share / 100, error and error / 100)
+        (
+            curve.name,
+            Formatted(level, format_level(settings.over, level)),
+            Published(share / 100, error and error / 100),
+        )
         for curve in published.curves(settings.over)
         for (level, share), error in zip(curve.points, curve.errors or [None] * len(curve.points), strict=True)
     ]
@@ -190,8 +193,7 @@ def run(source: StudyInput, settings: ScalingSettings) -> StudyResult:
         columns = (
             Column("name", heading=True),
             Column("level", settings.over, "number"),
-            Column("share", "with a medal", "percent", decimals=1),
-            Column("error", "±", "percent", decimals=1),
+            Column("share", "with a medal", "rate", decimals=1),
         )
         title = "Published: share of 75 competitions with a medal"
         tables.append(Table("published", columns, tuple(rows), title, extra={"source": published.source}))
@@ -224,7 +226,9 @@ def study_scaling(trials: Sequence[TrialRow], settings: ScalingSettings, home: H
     if not curves:
         reasons = "; ".join(f"{task}: {reason}" for task, reason in excluded.items())
         raise UsageError(f"No trial can be studied over {settings.over}. {reasons}")
-    return Scaling(find_rules(trials), tuple(curves), excluded)
+    steps = iter(compare_arms([experiment for curve in curves for experiment in curve.experiments]))
+    compared = (replace(curve, steps=tuple(islice(steps, len(curve.experiments)))) for curve in curves)
+    return Scaling(find_rules(trials), tuple(compared), excluded)
 
 
 def _make_table(scaling: Scaling, settings: ScalingSettings) -> Table:
@@ -236,13 +240,12 @@ def _make_table(scaling: Scaling, settings: ScalingSettings) -> Table:
         Column("tasks", kind="integer", data_only=True),
         Column("trials", kind="integer", data_only=True),
         Column("level", settings.over, "number"),
-        Column("value", settings.measure, "percent", decimals=1),
-        Column("interval", "95% interval", "interval"),
-        Column("oracle", kind="percent", decimals=1, data_only=not has_oracle),
-        Column("gap", kind="points", decimals=1, data_only=not has_oracle),
-        Column("per_unit", f"per {unit}", "points", decimals=1, data_only=not unit),
-        Column("per_hour", kind="points", decimals=1),
-        Column("per_dollar", kind="points", decimals=1),
+        Column("value", f"{settings.measure} (95%)", "rate", decimals=1),
+        Column("oracle", "oracle (95%)", "rate", decimals=1, data_only=not has_oracle),
+        Column("gap", kind="difference", decimals=1, data_only=not has_oracle),
+        Column("per_unit", f"per {unit}", "difference", decimals=1, data_only=not unit, drop=3),
+        Column("per_hour", kind="difference", decimals=1, drop=2),
+        Column("per_dollar", kind="difference", decimals=1, drop=1),
         Column("hours", kind="number", data_only=True),
         Column("dollars", kind="number", data_only=True),
     )
@@ -253,10 +256,10 @@ def _make_table(scaling: Scaling, settings: ScalingSettings) -> Table:
             level = Formatted(point.level, format_level(settings.over, point.level))
             value = (curve.agent, sample, len(curve.tasks), curve.trials, level, point.value)
             gains = (point.per_unit, point.per_hour, point.per_dollar, point.hours, point.dollars)
-            rows.append((*value, format_range(point.interval), point.oracle, point.gap, *gains))
+            rows.append((*value, point.oracle, point.gap, *gains))
     notes = [
-        "Intervals: 95% over tasks, for each level alone.",
-        "Gains: points since the level before, divided by what was added; they have no intervals.",
+        "Intervals: 95% on tasks like these (on the task, if it is the only one), for each level alone.",
+        "Gains: points since the level before, divided by what was added.",
     ]
     if has_oracle:
         notes.append(
@@ -274,30 +277,27 @@ def _draw(scaling: Scaling, settings: ScalingSettings) -> Figure:
         "scaling",
         f"{settings.measure} over {settings.over}",
         x=FigureAxis(_TITLES[settings.over], _UNITS.get(settings.over, "number")),
-        y=FigureAxis(measure, "percent"),
+        y=FigureAxis(measure, "rate"),
         legend=[Key(curve.agent, color) for color, curve in enumerate(scaling.curves)] if scaling.curves[1:] else (),
     )
     for color, curve in enumerate(scaling.curves):
-        known = [(point.level, point.interval) for point in curve.points if point.interval]
-        figure.band([(at, end.low) for at, end in known], [(at, end.high) for at, end in known], color=color)
-        figure.line([(point.level, point.value) for point in curve.points], color=color)
-        oracle = [(point.level, point.oracle) for point in curve.points if point.oracle is not None]
-        figure.line(oracle, color=color, style="dotted thin")
+        figure.curve([(point.level, point.value) for point in curve.points], color=color)
+        if oracle := [(point.level, point.oracle) for point in curve.points if point.oracle]:
+            figure.curve(oracle, band=False, color=color, style="dotted thin")
         for point in curve.points:
-            level = format_level(settings.over, point.level)
-            figure.dot(
-                point.level, point.value, color=color, hover=f"{level}: {format_percent(point.value, 1)}", size=3
-            )
+            hover = f"{format_level(settings.over, point.level)}: {format_rate(point.value, 1)}"
+            figure.claim(point.value, point.level, size=3, color=color, style="thin faint", hover=hover)
     if settings.measure == "success":
         for published in load_paper_figures().curves(settings.over):
-            points = [(level, share / 100) for level, share in published.points]
+            points = [(level, Published(share / 100)) for level, share in published.points]
             if settings.over == "time":  # hours that are seldom on the scale
-                for hours, value in points:
-                    figure.rule(y=value, label=f"published, {format_duration(hours)}")
+                for hours, rate in points:
+                    figure.rule(y=rate.value, label=f"published, {format_duration(hours)}")
                 continue
-            figure.line(points, style="gray dashed", hover=f"{published.name}, published")
+            figure.quote(points, style="dashed", hover=f"{published.name}, published")
             label = published.name.partition(",")[0].partition(":")[0] + ", published"
-            figure.text(*points[-1], label, anchor="end", shift=(0, -8), style="muted small")
+            level, rate = points[-1]
+            figure.text(level, rate.value, label, anchor="end", shift=(0, -8), style="muted small")
     return figure
 
 
@@ -323,18 +323,21 @@ def compute_budget_curve(
     oracles = [reach_oracle(rows, axis, levels, measure) for rows in trials]
     points = []
     for number, point in enumerate(compute_curve(trials, measure, axis, levels)):
-        assert point.picked is not None, "only scores can be missing"
+        assert isinstance(point.picked, Claim), "only scores have no claim"
         at_level = [rows[number] for rows in reached]
         costs = [row.cost if row else 0.0 for row in at_level]
         hours = [row.elapsed if row else 0.0 for row in at_level]
         if axis == "time":
             hours = [min(rows[-1].elapsed, point.level) for rows in trials]
+        perfect = _sample_by_task(trials, [values[number] or 0.0 for values in oracles])
+        oracle = state_mean(agent, measure, perfect)
         points.append(
             ScalingPoint(
                 level=point.level,
                 value=point.picked,
-                interval=point.interval,
-                oracle=_mean_over_tasks(trials, [values[number] or 0.0 for values in oracles]),
+                sample=point.sample,
+                oracle=oracle if isinstance(oracle, Claim) else None,
+                gap=claim_difference(("oracle", agent), measure, perfect, point.sample),
                 hours=fmean(hours) / 3600,
                 dollars=_mean_cost(costs),
             )
@@ -343,11 +346,11 @@ def compute_budget_curve(
     return ScalingCurve(agent, tasks, len(trials), _with_gains(points))
 
 
-def _mean_over_tasks(trials: Sequence[Sequence[ProgressRow]], values: Sequence[float]) -> float:
+def _sample_by_task(trials: Sequence[Sequence[ProgressRow]], values: Sequence[float]) -> Sample:
     sample: dict[str, list[float]] = {}
     for rows, value in zip(trials, values, strict=True):
         sample.setdefault(rows[0].task, []).append(value)
-    return inference.mean_over_tasks(sample)
+    return sample
 
 
 def _read_progress(
@@ -386,7 +389,7 @@ def _curve_over_attempts(
     if not sample:
         return
     kept = [trial for trial in trials if trial.task in sample]
-    hours = fmean(outcome.elapsed for outcome in kept) / 3600
+    hours = fmean(outcome.elapsed or 0.0 for outcome in kept) / 3600
     dollars = _mean_cost([outcome.cost for outcome in kept])
     points = []
     seeds, levels = min(map(len, sample.values())), settings.amounts
@@ -397,9 +400,8 @@ def _curve_over_attempts(
         points.append(
             ScalingPoint(
                 level=k,
-                value=inference.mean_over_tasks(best),
-                interval=_interval_over_tasks(best, settings.measure),
-                oracle=None,
+                value=claim_sample(agent, f"best of {plural(k, 'attempt')}", best),
+                sample=best,
                 hours=k * hours,
                 dollars=None if dollars is None else k * dollars,
             )
@@ -435,19 +437,18 @@ def _curve_over_sweep(
         points.append(
             ScalingPoint(
                 level=level,
-                value=inference.mean_over_tasks(chosen),
-                interval=compute_interval(chosen, measure),
-                oracle=None,
-                hours=fmean(outcome.elapsed for outcome in kept) / 3600,
+                value=claim_sample(agent, measure, chosen),
+                sample=chosen,
+                hours=fmean(outcome.elapsed or 0.0 for outcome in kept) / 3600,
                 dollars=_mean_cost([outcome.cost for outcome in kept]),
             )
         )
-    steps = tuple(
-        compare_arms(values[more], values[less], (name_level(factor, more), name_level(factor, less)), measure=measure)
+    experiments = tuple(
+        Experiment(values[more], values[less], (name_level(factor, more), name_level(factor, less)), measure)
         for less, more in pairwise(values)
     )
     trials_kept = sum(map(len, values.values()))
-    yield ScalingCurve(agent, tuple(tasks), trials_kept, _with_gains(points, times=False), steps)
+    yield ScalingCurve(agent, tuple(tasks), trials_kept, _with_gains(points, times=False), experiments)
 
 
 # Helpers
@@ -470,25 +471,19 @@ def _mean_cost(costs: Sequence[float | None]) -> float | None:
     return fmean(known) if len(known) == len(costs) else None
 
 
-def _interval_over_tasks(values: Sample, measure: Measure) -> Interval | None:
-    """Return the interval of a mean over tasks like these; None for a single task."""
-    if len(values) < 2:
-        return None
-    return inference.infer_mean(values).interval
-
-
 def _with_gains(points: Sequence[ScalingPoint], *, times: bool = True) -> tuple[ScalingPoint, ...]:
     """Return the points with the gain since the point before; the hours of a sweep are not what is added."""
     gains = list(points[:1])
     for before, point in pairwise(points):
-        gain, hours = point.value - before.value, point.hours - before.hours
-        dollars = (point.dollars or 0.0) - (before.dollars or 0.0)
+        names = (f"{point.level:g}", f"{before.level:g}")
+        gain = claim_difference(names, point.value.estimand.measure, point.sample, before.sample)
+        hours, dollars = point.hours - before.hours, (point.dollars or 0.0) - (before.dollars or 0.0)
         gains.append(
             replace(
                 point,
-                per_unit=gain / (point.level - before.level),
-                per_hour=gain / hours if times and hours > 0 else None,
-                per_dollar=gain / dollars if dollars > 0 else None,
+                per_unit=gain.scaled(1 / (point.level - before.level), "gain per unit"),
+                per_hour=gain.scaled(1 / hours, "gain per hour") if times and hours > 0 else None,
+                per_dollar=gain.scaled(1 / dollars, "gain per dollar") if dollars > 0 else None,
             )
         )
     return tuple(gains)

@@ -163,8 +163,8 @@ def pair_code(match: Match, samples: Mapping[str, CodeSample]) -> CodePair:
 
 def _make_pair_table(matches: Sequence[Match]) -> Table:
     columns = (
-        Column("similarity", kind="percent"),
-        Column("coverage", kind="percent"),
+        Column("similarity", kind="share"),
+        Column("coverage", kind="share"),
         Column("first", "trial"),
         Column("second", "resembles"),
         Column("relation", "which is"),
@@ -178,8 +178,8 @@ def _make_relation_table(relations: "Sequence[RelationSummary]") -> Table:
         Column("relation"),
         Column("pairs", kind="integer"),
         Column("flagged", kind="integer"),
-        Column("median", kind="percent"),
-        Column("highest", kind="percent"),
+        Column("median", kind="share"),
+        Column("highest", kind="share"),
     )
     return Table.from_records("relations", columns, map(vars, relations))
 
@@ -187,8 +187,8 @@ def _make_relation_table(relations: "Sequence[RelationSummary]") -> Table:
 def _make_histogram_table(counts: Sequence[int]) -> Table:
     columns = (
         Column("similarity", "highest similarity", text_only=True),
-        Column("low", kind="percent", data_only=True),
-        Column("high", kind="percent", data_only=True),
+        Column("low", kind="share", data_only=True),
+        Column("high", kind="share", data_only=True),
         Column("trials", kind="integer"),
         Column("bar", " ", text_only=True),
     )
@@ -204,7 +204,7 @@ def draw_histogram(counts: Sequence[int], threshold: float) -> Figure:
     figure = Figure(
         "similarity",
         f"Highest similarity of {plural(sum(counts), 'trial')}",
-        x=Axis("highest similarity", "percent", low=0.0, high=1.0),
+        x=Axis("highest similarity", "share", low=0.0, high=1.0),
         y=Axis("trials", "integer", low=0.0),
         width=560,
         height=150,

@@ -14,8 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from assay.core.figure import Figure
 from assay.core.home import Home
 from assay.core.plugins import Plugins
-from assay.core.table import Formatted, Table
-from assay.core.values import Interval, format_percent
+from assay.core.table import Table
 from assay.records import RunFolder
 from assay.tasks import Registry
 
@@ -124,10 +123,3 @@ class Study(Generic[Settings]):
 
 
 STUDIES = Plugins[Study[Any]]("studies", "study", lambda value: isinstance(value, Study))
-
-
-def format_range(interval: Interval | None) -> Formatted | None:
-    """Return the interval of a share such as `12.5% to 33.3%`."""
-    if interval is None:
-        return None
-    return Formatted(interval, f"{format_percent(interval.low, 1)} to {format_percent(interval.high, 1)}")

@@ -32,8 +32,9 @@ from assay.records.events import (
     Submitted,
     WriteRequest,
 )
+from assay.results.claims import Claim, Population, claim_sample
 from assay.results.frame import TrialRow, group_by
-from assay.results.inference import Interval, infer_mean, mean_over_tasks, wilson_interval
+from assay.results.inference import Interval, wilson_interval
 from assay.studies.submission_origin import MAX_SIZE as _MAX_SIZE
 from assay.studies.submission_origin import check_claim, check_evaluation_code, check_origin
 from assay.studies.trials import find_task
@@ -128,27 +129,33 @@ class StrictRate:
     agent: str
     trials: int
     flagged: int
-    raw: float
-    raw_interval: Interval
-    strict: float
-    strict_interval: Interval
-    corrected: float | None = None
-    corrected_range: Interval | None = None
+    raw: Claim
+    strict: Claim
+    corrected: Claim | None = None
 
     def correct(self, measured: "RulePrecision") -> "StrictRate":
         """Return it with the rate that the measured precision and recall amount to."""
-        precision, interval = measured.precision, measured.precision_interval
-        if precision is None or interval is None:
+        precision = measured.precision
+        if precision is None:
             return self
-        flagged = self.raw - self.strict
+        flagged, strict = self.raw.value - self.strict.value, self.strict.value
         missed = measured.missed / measured.unflagged if measured.unflagged else 0.0
         ends = wilson_interval(measured.missed, measured.unflagged) if measured.unflagged else (0.0, 1.0)
 
         def rate(right: float, wrong: float) -> float:
-            return self.strict * (1 - wrong) + flagged * (1 - right)
+            return strict * (1 - wrong) + flagged * (1 - right)
 
-        limits = Interval(rate(interval.high, ends[1]), rate(interval.low, ends[0]))
-        return replace(self, corrected=rate(precision, missed), corrected_range=limits)
+        # The limits of the rate on tasks like these, moved by those of what the labels say.
+        value = rate(precision.value, missed)
+        low = self.strict.low + rate(precision.high, ends[1]) - strict
+        high = self.raw.high + rate(precision.low, ends[0]) - self.raw.value
+        limits = Interval(max(0.0, min(low, value)), min(1.0, max(high, value)))
+        estimand = replace(self.raw.estimand, measure="success, corrected by labels")
+        corrected = replace(
+            self.raw, estimand=estimand, value=value, interval=limits, worst=value, best=value, errors={},
+            evidence=replace(self.raw.evidence, hits=None),
+        )  # fmt: skip
+        return replace(self, corrected=corrected)
 
 
 def compute_strict_rates(outcomes: Iterable[TrialRow], flagged: Collection[str]) -> list[StrictRate]:
@@ -166,10 +173,8 @@ def compute_strict_rates(outcomes: Iterable[TrialRow], flagged: Collection[str])
                 agent=own[0].agent,
                 trials=len(own),
                 flagged=sum(outcome.trial in flagged for outcome in own),
-                raw=mean_over_tasks(raw),
-                raw_interval=infer_mean(raw).interval,
-                strict=mean_over_tasks(strict),
-                strict_interval=infer_mean(strict).interval,
+                raw=claim_sample(own[0].agent, "success", raw),
+                strict=claim_sample(own[0].agent, "success, flagged trials as failures", strict),
             )
         )
     return rates
@@ -181,18 +186,9 @@ def make_rate_table(rates: Sequence[StrictRate]) -> Table:
         Column("agent"),
         Column("trials", kind="integer"),
         Column("flagged", kind="integer"),
-        Column("raw", "success", "percent"),
-        Column("raw_interval", "95% interval", "interval"),
-        Column("strict", "flagged as failures", "percent"),
-        Column("strict_interval", "95% interval", "interval"),
-        *(
-            (
-                Column("corrected", "corrected by labels", "percent"),
-                Column("corrected_range", "range", "interval"),
-            )
-            if any(rate.corrected is not None for rate in rates)
-            else ()
-        ),
+        Column("raw", "success (95%)", "rate"),
+        Column("strict", "flagged as failures (95%)", "rate"),
+        *((Column("corrected", "corrected by labels", "rate"),) if any(rate.corrected for rate in rates) else ()),
     )
     notes = () if rates else ("No task of the run defines success, so there are no rates.",)
     return Table.from_records("rates", columns, map(vars, rates), notes=notes)
@@ -212,39 +208,36 @@ class RulePrecision:
     """Trials that are not flagged for each of them that is labeled."""
 
     @property
-    def precision(self) -> float | None:
+    def precision(self) -> Claim | None:
         """The share of flagged trials that are violations."""
-        return self.right / self.flagged if self.flagged else None
+        if not self.flagged:
+            return None
+        hits = [1.0] * self.right + [0.0] * (self.flagged - self.right)
+        return claim_sample(self.rule, "precision", {"flagged": hits}, population=Population.THESE)
 
     @property
-    def recall(self) -> float | None:
+    def recall(self) -> Claim | None:
         """The share of violations that are flagged; not known where only flagged trials were labeled.
 
         Labels of trials without findings count as many times as such trials there are for each labeled one: they have
-        to be a random sample of them.
+        to be a random sample of them. Its interval is from Wilson's of how often an unflagged trial is a violation.
         """
         missed = self.missed * self.weight
-        return self.right / (self.right + missed) if self.unflagged and self.right + missed else None
+        if not self.unflagged or not self.right + missed:
+            return None
+        value = self.right / (self.right + missed)
+        ends = wilson_interval(self.missed, self.unflagged)
+        possible = [self.right / (self.right + end * self.unflagged * self.weight) for end in ends if self.right]
+        labeled = wilson_interval(self.right, self.violations)
+        hits = [1.0] * self.right + [0.0] * self.missed
+        claim = claim_sample(self.rule, "recall", {"labeled": hits}, population=Population.THESE)
+        limits = Interval(min([*possible, labeled[0], value]), max([*possible, min(labeled[1], 1.0), value]))
+        return replace(claim, value=value, interval=limits, worst=value, best=value, errors={})
 
     @property
     def missed(self) -> int:
         """Labeled violations that are not flagged."""
         return self.violations - self.right
-
-    @property
-    def precision_interval(self) -> Interval | None:
-        """Wilson's 95% interval of the precision."""
-        return Interval(*wilson_interval(self.right, self.flagged)) if self.flagged else None
-
-    @property
-    def recall_interval(self) -> Interval | None:
-        """The 95% interval of the recall, from Wilson's of how often an unflagged trial is a violation."""
-        if not self.unflagged or self.recall is None:
-            return None
-        ends = wilson_interval(self.missed, self.unflagged)
-        low, high = (self.right / (self.right + end * self.unflagged * self.weight) for end in reversed(ends))
-        ends = wilson_interval(self.right, self.violations)
-        return Interval(min(low, ends[0], self.recall), max(high, min(ends[1], 1.0), self.recall))
 
 
 def measure_precision(

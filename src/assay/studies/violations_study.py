@@ -129,16 +129,14 @@ def _make_precision_table(measured: Sequence[RulePrecision]) -> Table:
         Column("flagged", kind="integer"),
         Column("right", kind="integer"),
         Column("violations", kind="integer"),
-        Column("precision", kind="percent"),
-        Column("precision_interval", "95% interval", "interval"),
+        Column("precision", "precision (95%)", "rate"),
         Column("unflagged", kind="integer"),
-        Column("recall", kind="percent"),
-        Column("recall_interval", "95% interval", "interval"),
+        Column("recall", "recall (95%)", "rate"),
     )
     rows = [
         (
-            *(rule.rule, rule.flagged, rule.right, rule.violations, rule.precision, rule.precision_interval),
-            *(rule.unflagged, rule.recall, rule.recall_interval),
+            *(rule.rule, rule.flagged, rule.right, rule.violations, rule.precision),
+            *(rule.unflagged, rule.recall),
         )
         for rule in measured
     ]

@@ -54,7 +54,9 @@ class LocalData(Model):
 
     path: str = Field(description="relative to the task's folder; ~ is your home folder")
     file: str | None = Field(default=None, description="path below the raw folder; default: the last part of `path`")
-    sha256: Sha256 | None = Field(default=None, description="of a file; without it, the prepared data is unverified")
+    sha256: Sha256 | None = Field(
+        default=None, description="of a file or folder (see `hash_tree`); without it, the prepared data is unverified"
+    )
 
     @property
     def name(self) -> str:
@@ -113,6 +115,47 @@ class Data(Model):
         return path if side == "public" else self.packed_sample
 
 
+class Selection(Model):
+    """How a hidden validation part is split off the public training data, where candidates are selected on one.
+
+    Most tasks need none of this: a table for training and one for test, with ids, tell all there is to know. A task
+    whose data looks otherwise has a `selection.py` with a function `split(job)`; see `assay.data.selection`.
+    """
+
+    group: tuple[str, ...] = Field(
+        default=(),
+        description="columns of the training table whose rows stay together, each with an optional pattern like "
+        "`metric.unit`; default: that of `metric.unit`",
+    )
+    after: str | None = Field(default=None, description="column of times: the last rows are hidden, not random ones")
+    share: float = Field(default=0.25, gt=0, lt=1, description="share of the training rows to hide")
+    shared: tuple[str, ...] = Field(
+        default=(), description="patterns of further public files that tell nothing about the labels of training rows"
+    )
+    reason: str | None = Field(default=None, description="why no hidden part can be split off")
+    unseen: bool = Field(
+        default=False, description="whether submitted code is rerun on inputs of a hidden part as well, as a check"
+    )
+
+
+class SecondSetting(Model):
+    """Test rows of another distribution, such as later dates or other groups, on which the score is shown as well."""
+
+    title: str = Field(description="what is different about these rows, in a few words")
+    column: str = Field(description="column of the test table that tells them")
+    values: tuple[str, ...] = Field(min_length=1, description="its values in these rows")
+
+
+class IntegrityRules(Model):
+    """What a task with a planted shortcut measures besides the score; see `grading/integrity.py`."""
+
+    check: str = Field(default="integrity.py:check", description="function of an `IntegrityCase`: file.py:name")
+    bait: str = Field(description="what is planted, in a few words")
+    shortcut: str = Field(description="what a trial does that takes it, in a few words")
+    target: float = Field(description="the score that the description asks for; reaching it is success")
+    margin: float = Field(ge=0, description="a score that misses the target by at most this much is no false success")
+
+
 class Preparation(Model):
     """What it takes to prepare the real data."""
 
@@ -120,6 +163,13 @@ class Preparation(Model):
     memory: Bytes | None = Field(
         default=None, description="memory that it takes; without it, data is streamed or small: 1 GB is enough"
     )
+
+
+class Dates(Model):
+    """When a task became known, for studies of what a model may have memorized."""
+
+    published: date | None = Field(default=None, description="the day on which the data or the task became public")
+    closed: date | None = Field(default=None, description="the day on which the competition closed")
 
 
 class Budget(Model):
@@ -217,8 +267,13 @@ class TaskFile(Model):
     judged: Judged = "table"
     category: str | None = Field(default=None, description="the category in the published benchmark, where it has one")
     source: Source
+    dates: Dates = Dates()
+    guessed: tuple[str, ...] = Field(
+        default=(), description="what `assay new task` guessed and nobody has confirmed, such as metric; only shown"
+    )
     preparation: Preparation = Preparation()
     data: Data = Data()
+    selection: Selection = Selection()
     submission: Submission
     metric: Metric
     budget: Budget = Budget(time=3600.0)
@@ -226,6 +281,8 @@ class TaskFile(Model):
     environment: str = "core"
     miniature: MiniatureDefaults = MiniatureDefaults()
     leaderboard: Leaderboard | None = None
+    integrity: IntegrityRules | None = None
+    second: SecondSetting | None = None
     rules: dict[str, EditionRules] = Field(default={}, description="edition -> what differs in it")
 
 
@@ -325,6 +382,24 @@ class Task(TaskFile):
         return next((name for name in ("train.py", "inference.py") if name in self.starter), None)
 
     @property
+    def answer_columns(self) -> tuple[str, ...]:
+        """The columns of the answers that ids, rules, codecs or the metric refer to."""
+        submission, metric = self.submission, self.metric
+        names = [submission.id, *submission.id_with] if submission.id and submission.by_id else []
+        for name, rule in submission.columns.items():
+            if rule.scored:
+                names.append(rule.answer or name)
+                for codec in (rule.codec, rule.truth):
+                    names.extend(codec.answers.values() if codec else ())
+        for columns in metric.answers.values():
+            names.extend([columns] if isinstance(columns, str) else columns)
+        if submission.skip:
+            names.append(submission.skip.column)
+        if metric.unit:
+            names.append(metric.unit.partition(":")[0])
+        return tuple(dict.fromkeys(names))
+
+    @property
     def timed(self) -> bool:
         """Whether the score is a time measurement, so that grading twice gives two different scores."""
         return self.judged == "speed"
@@ -348,6 +423,7 @@ class Defaults(Model):
     miniature: MiniatureDefaults | None = None
     budget: Budget | None = None
     resources: Resources | None = None
+    selection: Selection | None = None
 
 
 class Suite(Model):

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic import ValidationError
 
 from assay.core.errors import UsageError
+from assay.core.home import find_user_config
 from assay.core.plugins import Plugins
 from assay.core.text import describe_validation_error, did_you_mean, quote, suggest
 from assay.core.untrusted import parse_toml, read_toml, read_toml_file
@@ -24,15 +25,25 @@ SUITES = Plugins[object]("suites", "suite")
 
 
 class Registry:
-    """The suites of Assay and of other installed packages, and those in folders that a user or a record names.
+    """The suites of Assay, of other installed packages and of the user, and those in folders that somebody names.
 
-    A user's suite may replace an installed one of the same name; with `replace=False`, one that a record names may not.
+    The user's are in the folder `suites` of the configuration. A suite that the user names may replace another of the
+    same name; with `replace=False`, one that a record names may not. `skipped` says which suites of the configuration
+    cannot be used: folder -> reason. They are an error only where they are asked for.
     """
 
     def __init__(self, outside: Iterable[Path] = (), *, replace: bool = True) -> None:
         folders: dict[str, Path | None] = dict.fromkeys(SUITES.names())
         if not folders:
             raise SUITES.unknown("")
+        self.skipped: dict[str, str] = {}
+        for file in sorted((find_user_config().parent / "suites").glob("*/suite.toml")):
+            try:
+                if (name := load_suite(file.parent).name) in folders:
+                    raise UsageError(f"{file}: there is a suite {name} already; choose another name for this one")
+                folders[name] = file.parent
+            except (UsageError, OSError) as error:
+                self.skipped[file.parent.name] = str(error)
         for folder in map(Path, outside):
             if not (folder / "suite.toml").is_file():
                 raise UsageError(f"{folder} is not a suite: it has no suite.toml")
@@ -56,6 +67,7 @@ class Registry:
         A split without a suite is one of a suite with bare names. No task is loaded, so a file may name tasks that do
         not exist here.
         """
+        self._refuse_skipped(split)
         if split in self.suites:
             return list(self.suites[split][0].tasks)
         suite_name, _, name = split.rpartition(":")
@@ -94,6 +106,7 @@ class Registry:
 
     def recorded_task(self, name: str) -> Task:
         """Return the task that a record names `suite/task`, never interpreted as anything else, such as a file."""
+        self._refuse_skipped(name)
         suite_name, _, task = name.partition("/")
         if suite_name not in self.suites or task not in self.suites[suite_name][0].tasks:
             raise UsageError(f"no task is named {quote(name, 100)}; if it is one of your own, pass --tasks DIR")
@@ -108,6 +121,7 @@ class Registry:
 
     def select(self, name: str) -> list[Task]:
         """Return the tasks of a suite, a split (`suite:split`), a task name, or a file that lists tasks."""
+        self._refuse_skipped(name)
         if name in self.suites:
             suite, folder = self.suites[name]
             return [load_task(folder / task, suite) for task in suite.tasks]
@@ -139,6 +153,11 @@ class Registry:
         near = suggest(name, [*full, *(key.partition("/")[2] for key in full), *self.suites], min_similarity=0.5)
         hint = f"did you mean {near}?" if near else "`assay tasks` lists them"
         raise UsageError(f"no task, suite or split is named {name!r}; {hint}")
+
+    def _refuse_skipped(self, name: str) -> None:
+        suite = name.replace(":", "/").partition("/")[0]
+        if suite in self.skipped and suite not in self.suites:
+            raise UsageError(self.skipped[suite])
 
 
 class PlannedTrial(Protocol):

@@ -1,12 +1,14 @@
 """Which page is at which address.
 
     /                                       all runs, or the only one
+    /compare?run=RUN&run=RUN                the comparison of some runs
     /leaderboard                            the agents of all runs, grouped by what is comparable
     /run/RUN?suite=&split=&category=…       leaderboard and grid of a run, or of a part of it
     /run/RUN/compare?measure=&baseline=     its agents compared, also with other runs (with=RUN)
     /run/RUN/pair/TRIAL/TRIAL               two trials step by step, side by side
     /run/RUN/curves?measure=&axis=&task=    what each agent had reached over time, steps or cost
     /run/RUN/failures                       failed trials by what they failed by
+    /run/RUN/search?q=&from=                trials in which some words occur
     /run/RUN/similar?threshold=             which trials have similar code
     /run/RUN/similar/TRIAL/TRIAL            the code of two trials side by side
     /run/RUN/task/SUITE/TASK                a task and where the trials are among the reference solutions
@@ -44,15 +46,17 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from assay.core import values
+from assay.core.claim import format_rate
 from assay.core.errors import AssayError, MissingDependency
 from assay.core.figure import STYLESHEET
 from assay.core.quantities import format_size
 from assay.core.text import one_line, plural
 from assay.records import TrialFolder
 from assay.results import report
+from assay.results.figures import number_colors
 from assay.results.inference import INTERVAL_METHOD
 from assay.results.measures import MEASURES
-from assay.results.verdict import make_verdict
+from assay.results.verdict import make_verdict, standing_table
 from assay.studies.similarity import draw_histogram
 from assay.web import drawing, markup, pages
 from assay.web.combined import combine_runs
@@ -60,6 +64,7 @@ from assay.web.curves import CurveQuery, StepGrader, make_curves_page
 from assay.web.files import MAX_SHOWN, WorkspaceFile, WorkspaceFiles, find_files, read_chunks, read_text
 from assay.web.pair import make_pair
 from assay.web.runs import Runs, RunView
+from assay.web.search import MIN_LENGTH, search_run
 from assay.web.selection import Selection
 from assay.web.similar import compare_code, find_code_pair, read_threshold
 from assay.web.study_page import split_lines
@@ -74,6 +79,7 @@ _STATIC = Path(__file__).parent / "static"
 _UPDATE_SECONDS = 1.0
 _KEEP_ALIVE = 15
 _MAX_TEXT = 400_000
+_MAX_WORDS = 200
 
 
 def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
@@ -82,6 +88,7 @@ def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
     return Starlette(
         routes=[
             Route("/", site.index, methods=["GET"]),
+            Route("/compare", site.compare_runs, methods=["GET"]),
             Route("/leaderboard", site.combined, methods=["GET"]),
             Route("/updates", site.updates, methods=["GET"]),
             Route("/run/{run}", site.overview, methods=["GET"]),
@@ -91,6 +98,7 @@ def make_app(runs: Runs, is_stopping: Callable[[], bool]) -> Starlette:
             Route("/run/{run}/curves", site.curves, methods=["GET"]),
             Route("/run/{run}/curves/updates", site.updates, methods=["GET"]),
             Route("/run/{run}/failures", site.failures, methods=["GET"]),
+            Route("/run/{run}/search", site.search, methods=["GET"]),
             Route("/run/{run}/similar", site.similar, methods=["GET"]),
             Route("/run/{run}/similar/{first}/{second}", site.similar_pair, methods=["GET"]),
             Route("/run/{run}/task/{suite}/{task}", site.task, methods=["GET"]),
@@ -124,6 +132,14 @@ class _Site:
         version = self._runs.version_of_all()
         return self._render("index", version=version, rows=pages.summarize_runs(self._runs.find_all()))
 
+    def compare_runs(self, request: Request) -> Response:
+        """The comparison of the runs that were selected in the list."""
+        keys = [key for key in request.query_params.getlist("run") if self._runs.get(key)]
+        if not keys:
+            return self.index(request)
+        rest = "".join(f"{'&' if position else '?'}with={key}" for position, key in enumerate(keys[1:]))
+        return RedirectResponse(f"/run/{keys[0]}/compare{rest}", 303)
+
     def combined(self, request: Request) -> Response:
         """The agents of all runs, grouped by what is comparable."""
         version = self._runs.version_of_all()
@@ -136,10 +152,9 @@ class _Site:
         comparisons, compared = self._runs.find_comparisons(view)
         version = self._runs.version_of(view)
         content = self._runs.keep(view, ("overview", selection), partial(pages.make_overview, view, selection))
-        verdicts = pages.make_verdicts(view, comparisons)
-        response = self._render(
-            "overview", view, page="overview", version=version, compared=compared, verdicts=verdicts, **content
-        )
+        content = content | {"verdicts": pages.make_verdicts(view, comparisons), "comparisons": comparisons}
+        content |= {"state": pages.find_state(view), "running": pages.find_running(view)}
+        response = self._render("overview", view, page="overview", version=version, compared=compared, **content)
         if not compared:  # what takes long begins once the page is sent
             response.background = BackgroundTask(self._runs.begin_comparing, view)
         return response
@@ -156,14 +171,14 @@ class _Site:
 
     def pair(self, request: Request) -> Response:
         """Two trials step by step, side by side."""
-        view = self._view(request)
+        view = self._recorded(request)
         content = make_pair(view, request.path_params["first"], request.path_params["second"])
         content = _require(content, "This run has no such pair of trials.")
         return self._render("pair", view, page="pair", budget=markup.PageBudget(), **content)
 
     def curves(self, request: Request) -> Response:
         """What each agent had reached over time, steps or cost."""
-        view = self._view(request)
+        view = self._recorded(request)
         query, version = (
             CurveQuery.read(request.query_params, view),
             f"{self._runs.version_of(view)}-{self._grader.finished}",
@@ -175,11 +190,22 @@ class _Site:
         """Failed trials by what they failed by."""
         view = self._view(request)
         groups = self._runs.keep(view, "failures", partial(pages.group_failures, view))
-        return self._render("failures", view, page="failures", groups=groups)
+        figure = pages.draw_failures(groups, number_colors(view.rows.agents))
+        version = self._runs.version_of(view)
+        return self._render("failures", view, page="failures", version=version, groups=groups, figure=figure)
+
+    def search(self, request: Request) -> Response:
+        """Trials in which some words occur."""
+        view, query = self._recorded(request), request.query_params
+        words, start = query.get("q", "").strip()[:_MAX_WORDS], query.get("from", "")
+        first = int(start) if start.isascii() and start.isdigit() and len(start) < 9 else 0
+        results = search_run(view, words, first) if len(words) >= MIN_LENGTH else None
+        content: dict[str, Any] = {"words": words, "results": results, "min_length": MIN_LENGTH}
+        return self._render("search", view, page="search", colors=number_colors(view.rows.agents), **content)
 
     def similar(self, request: Request) -> Response:
         """Which trials of a run have similar code."""
-        view = self._view(request)
+        view = self._recorded(request)
         similar = self._runs.keep(view, "similar", partial(compare_code, view))
         return self._render(
             "similar", view, page="similar", similar=similar, threshold=read_threshold(request.query_params)
@@ -187,7 +213,7 @@ class _Site:
 
     def similar_pair(self, request: Request) -> Response:
         """The code of two trials side by side."""
-        view = self._view(request)
+        view = self._recorded(request)
         similar = self._runs.keep(view, "similar", partial(compare_code, view))
         pair = find_code_pair(similar, request.path_params["first"], request.path_params["second"])
         pair = _require(pair, "The code of these trials was not compared.")
@@ -203,6 +229,11 @@ class _Site:
         """What happened in a trial, in order."""
         view = self._view(request)
         name = request.path_params["trial"]
+        if view.imported:
+            row = _require(view.by_trial.get(name), "These results have no such trial.")
+            links, budget = markup.TraceLinks(), markup.PageBudget()
+            content = pages.make_imported_trial(view, row)
+            return self._render("imported_trial", view, page="trial", budget=budget, links=links, **content)
         version = self._version_of_trial(view.key, name)
         content = _require(pages.make_trial(view, name), "This run has no such trial.")
         if content["has_ungraded_nodes"] and not view.pending:
@@ -215,14 +246,14 @@ class _Site:
 
     def prompt(self, request: Request) -> Response:
         """The whole prompt of a model call."""
-        view, number = self._view(request), request.path_params["event"]
+        view, number = self._recorded(request), request.path_params["event"]
         content = pages.make_prompt(view, request.path_params["trial"], number)
         content = _require(content, "This trial has no such model call.")
         return self._render("prompt", view, page="prompt", **content)
 
     def text(self, request: Request) -> Response:
         """The whole of a text that the page of a trial cuts."""
-        view, where = self._view(request), request.path_params
+        view, where = self._recorded(request), request.path_params
         text = pages.find_text(view, where["trial"], where["event"], where["position"])
         return PlainTextResponse(clean_text(_require(text, "This trial has no such text.")))
 
@@ -246,7 +277,7 @@ class _Site:
 
     def eval_log(self, request: Request) -> Response:
         """The trial as a log of Inspect, to download."""
-        view, name = self._view(request), request.path_params["trial"]
+        view, name = self._recorded(request), request.path_params["trial"]
         row = _require(view.by_trial.get(name), "This run has no such trial.")
         if row.pending or row.inapplicable:
             raise HTTPException(404, "This trial has no result yet.")
@@ -288,6 +319,12 @@ class _Site:
         self._runs.load(view)
         return view
 
+    def _recorded(self, request: Request) -> RunView:
+        view = self._view(request)
+        if view.imported:
+            raise HTTPException(404, "Results of other harnesses have no records that this page could show.")
+        return view
+
     def _version_of_trial(self, run: str, trial: str) -> str | None:
         """Return a text that changes with the files of a trial, and once its steps are graded."""
         version, view = self._runs.version(run, trial), self._runs.get(run)
@@ -295,7 +332,7 @@ class _Site:
         return f"{version}-graded" if version and folder and self._grader.is_known(folder) else version
 
     def _files(self, request: Request) -> tuple[RunView, TrialFolder, WorkspaceFiles]:
-        view = self._view(request)
+        view = self._recorded(request)
         trial = _require(view.folders.get(request.path_params["trial"]), "This run has no such trial.")
         files = find_files(trial, request.path_params["event"])
         return view, trial, _require(files, "This trial has no such snapshot.")
@@ -360,7 +397,11 @@ def make_environment() -> "Environment":
     environment.globals.update(values=values, report=report, plural=plural)
     environment.globals.update(drawing=drawing, markup=markup, pages=pages, max_files=MAX_SHOWN)
     environment.globals |= {"make_verdict": make_verdict, "interval_method": INTERVAL_METHOD}
-    environment.globals["draw_histogram"] = draw_histogram
+    environment.globals |= {
+        "draw_histogram": draw_histogram,
+        "format_rate": format_rate,
+        "standing_table": standing_table,
+    }
     environment.filters["short"] = lambda text, length=160: one_line(clean_text(str(text)), length)
     environment.filters["size"] = format_size
     environment.filters["cut"] = lambda text: clean_and_cut(str(text), _MAX_TEXT)

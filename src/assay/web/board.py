@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.disk import random_token, write_json
-from assay.core.errors import MissingDependency, UsageError
+from assay.core.errors import UsageError
 from assay.core.figure import STYLESHEET, Figure
 from assay.core.progress import NoProgress, Progress
 from assay.core.table import Table
 from assay.core.untrusted import read_json
 from assay.results.board import BoardEntry, BoardFolder, open_entry
+from assay.results.board_history import make_history_table, read_history
 from assay.results.cost import draw_fronts, measure_costs
 from assay.results.disclosure import Disclosure, disclose_agents
 from assay.results.figures import number_colors
@@ -79,10 +80,8 @@ def build_site(
     board: BoardFolder, out: Path, registry: Registry, *, title: str, progress: Progress | None = None
 ) -> int:
     """Write the site and return the number of its pages; an older site of a board is replaced, nothing else is."""
-    try:
-        from assay.web.app import make_environment
-    except ImportError:
-        raise MissingDependency("The board", "web") from None
+    from assay.web.app import make_environment
+
     _refuse_foreign(out)
     entries = board.entries()
     environment = make_environment()
@@ -98,7 +97,9 @@ def build_site(
                 pages += _add_entry(site, board, entry, registry, rows, environment, title)
                 advance(1)
         groups = _group_rows(rows, registry)
-        page = environment.get_template("board.html.jinja").render(title=title, root="", groups=groups, entries=entries)
+        page = environment.get_template("board.html.jinja").render(
+            title=title, root="", groups=groups, entries=entries, history=make_history_table(read_history(board.path))
+        )
         (site / "index.html").write_text(page, encoding="utf-8")
         write_json(site / _MARKER, {"format": "board-site/1", "entries": [entry.digest for entry in entries]}, None)
         if out.exists():
@@ -177,7 +178,7 @@ def _make_rows(entry: BoardEntry, trials: Frame, registry: Registry) -> Iterator
 def _group_rows(rows: Sequence[BoardRow], registry: Registry) -> list[Group]:
     groups = []
     for group in group_by(rows, lambda row: row.conditions):
-        best_first = sorted(group, key=lambda row: (-(row.line.success or 0.0), row.label))
+        best_first = sorted(group, key=lambda row: (-row.line.rate, row.label))
         trials = [replace(trial, agent=row.label) for row in best_first for trial in row.trials]
         groups.append(
             Group(

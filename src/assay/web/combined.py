@@ -39,7 +39,7 @@ def combine_runs(views: Sequence[RunView]) -> list[CombinedGroup]:
     readable = list[RunView]()
     for view in views:
         with suppress(AssayError):
-            readable += [view] if view.rows else []
+            readable += [view] if view.rows and not view.imported else []
     frame = read_frame(*(view.folder for view in readable))
     registry = make_registry([row.record.file for row in frame if row.record])
     by_path = {view.folder.path: view for view in readable}
@@ -51,7 +51,7 @@ def combine_runs(views: Sequence[RunView]) -> list[CombinedGroup]:
             rows.append(CombinedRow(line, runs, trials, find_conditions(trials, registry)))
     groups = []
     for group in group_by(rows, lambda row: row.conditions):
-        best_first = sorted(group, key=lambda row: (-(row.line.success or 0.0), row.line.agent))
+        best_first = sorted(group, key=lambda row: (-row.line.rate, row.line.agent))
         comparisons = compare_rows([row for each in best_first for row in each.trials], best_first[0].line.agent)
         groups.append(CombinedGroup(group[0].conditions, tuple(best_first), comparisons))
     return sorted(groups, key=lambda group: (group.conditions.rules, group.conditions.split, group.conditions.time))

@@ -52,7 +52,7 @@ def compare_rows(rows: Sequence[TrialRow], baseline: str) -> list[Comparison]:
     """Compare each agent with another one; nothing where a condition that pages do not name differs."""
     try:
         families = {row.task: row.family for row in rows if row.family}
-        return compare_agents(select_trials(rows), baseline=baseline, families=families, chosen_beforehand=False)
+        return compare_agents(select_trials(rows), baseline=baseline, families=families)
     except UsageError:
         return []
 

@@ -2,50 +2,52 @@
 
 from collections.abc import Mapping, Sequence
 
-from assay.core.figure import Axis, Figure, Rows, Unit
+from assay.core.claim import Claim, Published, format_difference
+from assay.core.figure import Axis, Figure, Look, Rows, Unit
 from assay.core.quantities import format_size
 from assay.core.text import one_line
-from assay.core.values import Interval, format_points
+from assay.core.values import Estimate, format_points
 from assay.results.curves import Curve
+from assay.results.estimate import interval_half_width
 from assay.results.paired import PairedDifference
 from assay.results.progress import Axis as CurveAxis
 from assay.results.report import short_task_name
+from assay.results.verdict import describe_task
 from assay.web.trace import UsagePoint
 
-_HIDDEN = Axis(low=0, high=1, ticks=())
+_HIDDEN = Axis(unit="rate", low=0, high=1, ticks=())
 _MAX_TASKS = 60
 _UNITS: Mapping[CurveAxis, Unit] = {"time": "duration", "steps": "integer", "cost": "money"}
 
 
-def draw_interval(mean: float, interval: Interval | None, color: int) -> Figure:
-    """Draw a share between 0 and 1 as a dot with its interval."""
+def draw_rate(rate: Claim | Published, color: int) -> Figure:
+    """Draw a rate as a dot, with its interval if it is not a published one."""
     figure = Figure("interval", "", _HIDDEN, Rows([""], height=8), width=120, pad=4)
     figure.rule(y=0, style="gray thin")
-    if interval is not None:
-        figure.interval(interval.low, interval.high, 0, color=color, style="thick")
-    figure.dot(mean, 0, color=color)
+    if isinstance(rate, Published):
+        figure.quote([(0, rate)], color=color)
+    else:
+        figure.claim(rate, 0, size=4.5, color=color, hover="")
     return figure
 
 
 def draw_forest(pair: PairedDifference) -> Figure:
     """Draw the differences by task, the largest first, and their mean with its interval at the top."""
-    tasks = pair.tasks[:_MAX_TASKS]
-    reach = 1.05 * max([0.01, abs(pair.interval.low), abs(pair.interval.high), *(abs(t.difference) for t in tasks)])
+    tasks, claim = pair.tasks[:_MAX_TASKS], pair.claim
+    reach = 1.05 * max([0.01, abs(claim.low), abs(claim.high), *(abs(task.difference) for task in tasks)])
     first, second = one_line(pair.first, 22), one_line(pair.second, 22)
     labels = ["", "all tasks", *(one_line(short_task_name(task.task), 30) for task in tasks)]
-    notes = ["", format_points(pair.difference), *(format_points(task.difference) for task in tasks)]
+    notes = ["", format_points(claim.value), *(format_points(task.difference) for task in tasks)]
     title = f"Differences between {first} and {second} by task"
-    axis = Axis(low=-reach, high=reach, ticks=())
+    axis = Axis(unit="difference", low=-reach, high=reach, ticks=())
     figure = Figure("forest", title, axis, Rows(labels, notes, height=22), width=600)
     figure.text(0, 0, f"← {second} better", anchor="end", shift=(-8, 2), style="muted")
     figure.text(0, 0, f"{first} better →", shift=(8, 2), style="muted")
-    figure.line([(0, 0.5), (0, len(labels) - 0.5)], style="muted dotted thin")
-    figure.interval(pair.interval.low, pair.interval.high, 1, style="thick")
-    figure.dot(pair.difference, 1, size=6, hover=f"all tasks: {notes[1]} points")
+    figure.rule(x=0, style="muted dotted thin")
+    figure.claim(claim, 1, size=6, hover=f"all tasks: {format_difference(claim)} points")
     for row, task in enumerate(tasks, start=2):
         color = None if task.difference == 0 else int(task.difference < 0)
-        figure.interval(0, task.difference, row, color=color)
-        figure.dot(task.difference, row, color=color, hover=f"{labels[row]}: {notes[row]} points")
+        figure.observe(task.difference, row, color=color, hover=f"{labels[row]}: {describe_task(task)}")
     return figure
 
 
@@ -55,19 +57,35 @@ def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: CurveA
     end = max((point.level for point in points), default=0.0)
     if end <= 0 or all(point.picked is None and point.best is None for point in points):
         return None
-    y = Axis(unit="percent", low=0, high=1) if percent else Axis()
+    y = Axis(unit="rate", low=0, high=1) if percent else Axis()
     x = Axis(unit=_UNITS[axis], low=0, high=end)
     figure = Figure("curves", f"Curves of {len(curves)} agents over {axis}", x, y)
     for curve in curves:
-        color, band = colors[curve.agent], [(p.level, p.interval) for p in curve.points if p.interval]
-        figure.band(
-            [(level, ends.low) for level, ends in band], [(level, ends.high) for level, ends in band], color=color
+        color = colors[curve.agent]
+        best = [(point.level, point.best) for point in curve.points]
+        picked = [(point.level, point.picked) for point in curve.points]
+        looks = (
+            (best, Look(color=color, style="dashed thin", hover=f"{curve.agent}, best so far")),
+            (picked, Look(color=color, hover=f"{curve.agent}, own pick")),
         )
-        best = [(point.level, point.best) for point in curve.points if point.best is not None]
-        picked = [(point.level, point.picked) for point in curve.points if point.picked is not None]
-        figure.step(best, color=color, style="dashed thin", hover=f"{curve.agent}, best so far")
-        figure.step(picked, color=color, hover=f"{curve.agent}, own pick")
+        for known, look in looks:
+            claims = [(level, value) for level, value in known if isinstance(value, Claim)]
+            if claims:
+                figure.curve(claims, band=known is picked, keep=True, **look)
+            scores = [(level, value) for level, value in known if isinstance(value, Estimate)]
+            if scores:
+                _draw_scores(figure, scores, look, band=known is picked)
     return figure
+
+
+def _draw_scores(figure: Figure, scores: Sequence[tuple[float, Estimate]], look: Look, *, band: bool) -> None:
+    """Draw the mean score of a task, with Student's interval over its seeds as a band."""
+    widths = [(level, score, interval_half_width(score)) for level, score in scores]
+    ends = [(level, score.mean, half) for level, score, half in widths if half is not None]
+    if band and ends:
+        low, high = ([(level, mean + sign * half) for level, mean, half in ends] for sign in (-1, 1))
+        figure.band(low, high, color=look.get("color"))
+    figure.step([(level, score.mean) for level, score in scores], **look)
 
 
 def draw_usage(usage: Sequence[UsagePoint]) -> Figure | None:

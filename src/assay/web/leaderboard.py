@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from math import inf
 from statistics import fmean, median_low
 
-from assay.results import inference
+from assay.results.claims import Claim, Population, claim_mean, collect_outcomes
 from assay.results.frame import TrialRow, group_by
-from assay.results.inference import Families, Interval
-from assay.results.measures import sample_measure
+from assay.results.inference import Families
+from assay.results.integrity import IntegritySummary, summarize_integrity
 
 
 @dataclass(frozen=True)
 class Line:
-    """One agent: means over tasks, with failures as 0 in the success rate."""
+    """One agent: the claims on its means over tasks, with failures as 0."""
 
     agent: str
     models: tuple[str, ...]
@@ -21,29 +21,34 @@ class Line:
     trials: int
     finished: int
     valid: int
-    success: float | None
-    interval: Interval | None
-    error: float | None
-    percentile: float | None
+    success: Claim | None
+    percentile: Claim | None
     improvement: float | None
     seconds: float | None
     cost: float | None
     tokens: int | None
     sealed: bool
     failures: int
+    integrity: IntegritySummary | None = None
+
+    @property
+    def rate(self) -> float:
+        """What it is ranked by."""
+        return self.success.value if self.success else -1.0
 
 
 def make_lines(rows: Sequence[TrialRow], families: Families) -> list[Line]:
     """Return the agents, the one with the highest success rate first."""
     by_agent = group_by((row for row in rows if row.counts), lambda row: row.agent)
     lines = [_make_line(trials, families) for trials in by_agent]
-    return sorted(lines, key=lambda line: (-_or_low(line.success), -_or_low(line.improvement), line.agent))
+    return sorted(lines, key=lambda line: (-line.rate, -_or_low(line.improvement), line.agent))
 
 
 def _make_line(trials: Sequence[TrialRow], families: Families) -> Line:
-    sample = {task[0].task: rates for task in group_by(trials, lambda row: row.task) if (rates := _successes(task))}
+    success, percentile = collect_outcomes(trials, "success"), collect_outcomes(trials, "percentile")
+    ranked = any(row.has_leaderboard for row in trials) and bool(percentile.values)
     ended = [row for row in trials if not row.pending and not row.inapplicable]
-    costs = [row.cost for row in ended]
+    costs, tokens = [row.cost for row in ended], _mean(row.tokens for row in ended)
     return Line(
         agent=trials[0].agent,
         models=tuple(dict.fromkeys(row.model for row in trials if row.model)),
@@ -51,30 +56,16 @@ def _make_line(trials: Sequence[TrialRow], families: Families) -> Line:
         trials=len(trials),
         finished=len(ended),
         valid=sum(row.valid for row in ended),
-        success=inference.mean_over_tasks(sample) if sample else None,
-        interval=inference.infer_mean(sample, families=families).interval if sample else None,
-        error=inference.task_error(sample) if sample else None,
-        percentile=_mean_percentile(ended),
+        success=claim_mean(success, Population.LIKE, families=families) if success.values else None,
+        percentile=claim_mean(percentile, Population.LIKE, families=families) if ranked else None,
         improvement=_median_improvement(ended),
         seconds=_mean(row.elapsed for row in ended),
         cost=None if any(cost is None for cost in costs) else _mean(costs),
-        tokens=None if not ended else round(fmean(row.tokens for row in ended)),
+        tokens=None if tokens is None else round(tokens),
         sealed=not any(row.unsealed for row in trials),
         failures=sum(row.failure is not None for row in trials),
+        integrity=summarize_integrity(trials),
     )
-
-
-def _successes(task: Sequence[TrialRow]) -> list[float]:
-    """Return the successes of the finished trials of a task; nothing where the task does not define success."""
-    if any(row.valid and row.success is None for row in task):
-        return []
-    return [float(row.success) for row in task if row.success is not None]
-
-
-def _mean_percentile(ended: Sequence[TrialRow]) -> float | None:
-    """Return the mean percentile over tasks, a failed trial counting as 0; None where tasks have no leaderboard."""
-    sample = sample_measure(ended, "percentile")
-    return 100 * inference.mean_over_tasks(sample) if any(row.has_leaderboard for row in ended) and sample else None
 
 
 def _median_improvement(ended: Sequence[TrialRow]) -> float | None:

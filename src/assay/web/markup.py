@@ -1,21 +1,36 @@
-"""Blocks of text as HTML: escaped, highlighted where they are code, cut where they are long."""
+"""Blocks of text as HTML: escaped, Markdown rendered, code highlighted, cut where they are long."""
 
+import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup, escape
 
 from assay.web.text import clean_and_cut
 from assay.web.trace import Block, clean_line
 
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
 MAX_BLOCK = 12_000
+_MAX_MARKDOWN = 40_000
 MAX_FILE = 200_000
 _MAX_HIGHLIGHTED = 60_000
 _MAX_LINE = 2_000
 _FOLD_LINES = 24
 _FOLD_LENGTH = 2_000
 _SMALL_BLOCK = 600
+_MARKUP = 5
+"""Characters of HTML that count as one of text: highlighting has about as many, tables of empty cells a hundred."""
+_MAX_SPACES = 500
+"""Blanks and line breaks in a row beyond which code is not highlighted: the lexers take quadratic time for them."""
+
+
+_LANGUAGE = re.compile(r"[\w+#.-]{1,20}")
 
 
 @dataclass(frozen=True)
@@ -48,16 +63,72 @@ class PageBudget:
     def render(self, block: Block) -> Markup:
         """Return a block as HTML."""
         text = clean_and_cut(block.text, MAX_BLOCK if self._left > 0 else _SMALL_BLOCK)
-        self._left -= len(text)
-        return render_text(text, block.kind, block.path if self._highlight else "")
+        kind = "plain" if block.kind == "prose" and self._left <= 0 else block.kind
+        rendered = render_text(text, kind, block.path if self._highlight else "")
+        self._left -= max(len(text), len(rendered) // _MARKUP)
+        return rendered
 
 
 def render_text(text: str, kind: str, path: str = "") -> Markup:
     """Return clean text as HTML of one kind."""
-    highlighted = len(text) <= _MAX_HIGHLIGHTED and max(map(len, text.split("\n"))) <= _MAX_LINE
+    highlighted = (
+        len(text) <= _MAX_HIGHLIGHTED
+        and max(map(len, text.split("\n"))) <= _MAX_LINE
+        and not re.search(rf"\s{{{_MAX_SPACES}}}", text)
+    )
+    if kind == "prose":
+        return render_markdown(text)
     if kind == "diff":
         return _render_diff(text, path if highlighted else "")
     return _highlight(text, path) if kind == "code" and highlighted else escape(text)
+
+
+def render_markdown(text: str) -> Markup:
+    """Return clean text as HTML, as Markdown unless it is long or Markdown would not show all of it.
+
+    Links, images and HTML stay text.
+    """
+    plain = Markup('<pre class="prose">{}</pre>').format(text)
+    if len(text) > _MAX_MARKDOWN or re.search(rf"\s{{{_MAX_SPACES}}}", text):
+        return plain
+    parser = _markdown()
+    tokens = parser.parse(text)
+    # Trusted as markup: the renderer escapes all text, and the rules that write addresses or HTML are off.
+    rendered = Markup(parser.renderer.render(tokens, parser.options, {}))
+    return Markup('<div class="md">{}</div>').format(rendered) if _shows_all(text, tokens, rendered) else plain
+
+
+def _shows_all(text: str, tokens: Sequence["Token"], rendered: Markup) -> bool:
+    """Whether all letters and digits are shown but the numbers of lists and the languages of code.
+
+    Markdown drops what is nested too deeply, cells beyond those of a table's head, and words after a code's language.
+    """
+    dropped = "".join(
+        token.info for token in tokens if token.type == "list_item_open" or _LANGUAGE.fullmatch(token.info)
+    )
+    visible = Counter(filter(str.isalnum, rendered.striptags() + dropped))
+    return Counter(filter(str.isalnum, text)) <= visible
+
+
+@lru_cache(maxsize=1)
+def _markdown() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "highlight": _highlight_fence}).enable("table")
+    parser.disable(["link", "image", "autolink", "reference", "html_block", "html_inline", "entity"])
+    for name in ("heading_open", "heading_close"):
+        # Headings of texts are not headings of the page.
+        parser.add_render_rule(name, _render_heading)
+    return parser
+
+
+def _render_heading(renderer: object, tokens: Sequence["Token"], index: int, options: object, env: object) -> str:
+    return '<p class="md-heading">' if tokens[index].nesting > 0 else "</p>\n"
+
+
+def _highlight_fence(code: str, language: str, attributes: str) -> str:
+    names = {"python": "py", "python3": "py", "bash": "sh", "shell": "sh", "console": "sh"}
+    return str(_highlight(code, f".{names.get(language.lower(), language)}"))
 
 
 def render_file(block: Block) -> Markup:

@@ -1,73 +1,100 @@
 """What each page shows, as data for its template."""
 
+import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from datetime import datetime
+from statistics import fmean
+from typing import Any, Literal, TypeVar
 
 from starlette.datastructures import QueryParams
 
+from assay.core.claim import format_limits
 from assay.core.errors import AssayError, RecordError, UsageError
+from assay.core.figure import Axis, Figure, Rows
+from assay.core.text import one_line, plural
+from assay.core.values import format_change, format_number, format_points
+from assay.interop.trajectories import read_steps
 from assay.records import Event, TrialFolder, read_events, read_journal
 from assay.records.content_store import ContentStore
 from assay.records.events import SnapshotTaken, ValidationResult
+from assay.records.lease import appears_held
 from assay.records.prompts import Prompts
 from assay.records.tape import finished_calls
 from assay.results.cost import draw_fronts, measure_costs
+from assay.results.estimate import Summary
 from assay.results.figures import draw_scores, number_colors
-from assay.results.frame import CONDITIONS, TrialRow, group_by
-from assay.results.measures import MEASURES, Measure
+from assay.results.frame import CONDITIONS, Frame, TrialRow, group_by
+from assay.results.measures import MEASURES, Measure, measure_trial
 from assay.results.paired import Comparison, PairedDifference
-from assay.results.report import describe_caveats
+from assay.results.report import describe_caveats, format_medals_or_rank, format_score, format_trial_result
 from assay.results.search_tree import make_tree
 from assay.results.verdict import Verdict, comparison_tables, make_verdict
+from assay.runs.status import TrialStatus, describe_trial, utc_now
 from assay.web.data_preview import preview_data
 from assay.web.drawing import draw_forest
+from assay.web.imported import trace_steps
 from assay.web.pair import match_trials
-from assay.web.runs import RunView
+from assay.web.runs import RunSection, RunView
 from assay.web.selection import Selection, find_choices, find_published, has_published
 from assay.web.tables import make_trial_table
 from assay.web.trace import Block, Entry, Trace, make_trace
 
 Item = TypeVar("Item")
+RunState = Literal["done", "running", "waiting", "interrupted", "unreadable"]
 
-_MAX_TRIALS_OF_A_GROUP = 40
-_MAX_VERDICTS = 3
 _MAX_PAIRS = 15
+_MAX_RUNNING = 50
+_MAX_BARS = 12
 MAX_MARKS = 8
 """Cells with more trials count the marks of their trials: a page with thousands of links takes seconds to paint."""
 
 
 @dataclass(frozen=True)
 class RunRow:
-    """One run in the list of runs."""
+    """One run in the list: `result` is its best agent, `seconds` the time from its first start to its last end."""
 
     view: RunView
+    created_at: datetime | None = None
+    state: RunState = "unreadable"
     trials: int = 0
-    pending: int = 0
+    done: int = 0
     failed: int = 0
+    tasks: int = 0
     agents: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
-    problem: str | None = None
-
-
-@dataclass(frozen=True)
-class FailedTrial:
-    """A failed trial with the first entry of its log in which something went wrong."""
-
-    row: TrialRow
-    first: Entry | None
+    result: str = ""
+    seconds: float | None = None
+    cost: float | None = None
     problem: str | None = None
 
 
 @dataclass(frozen=True)
 class FailureGroup:
-    """Trials that failed by the same thing."""
+    """Trials of which the same is said: what they failed by, and its reason. `first` is the first wrong step of one."""
 
     name: str
-    trials: tuple[FailedTrial, ...]
-    count: int
-    agents: Mapping[str, int]
+    reason: str
+    trials: tuple[TrialRow, ...]
+    first: Entry | None = None
+    problem: str | None = None
+
+    @property
+    def agents(self) -> Counter[str]:
+        """How many of them are each agent's."""
+        return Counter(row.agent for row in self.trials)
+
+
+@dataclass(frozen=True)
+class MatrixCell:
+    """What is known of one agent against another: the difference in points, the kind of verdict, and its sentence."""
+
+    points: str
+    kind: str
+    headline: str
+    link: str
 
 
 @dataclass(frozen=True)
@@ -101,21 +128,51 @@ def summarize_runs(views: Sequence[RunView]) -> list[RunRow]:
     rows = []
     for view in views:
         try:
-            trials = view.rows
+            rows.append(_summarize_run(view))
         except AssayError as error:
             rows.append(RunRow(view, problem=str(error)))
-            continue
-        rows.append(
-            RunRow(
-                view,
-                trials=len(trials),
-                pending=view.pending,
-                failed=sum(row.failure is not None for row in trials),
-                agents=tuple(trials.agents),
-                rules=tuple(dict.fromkeys(str(row.rules) for row in trials)),
-            )
-        )
     return rows
+
+
+def _summarize_run(view: RunView) -> RunRow:
+    counted, best = view.rows.counted, view.sections[0].lines[0] if view.sections else None
+    starts, ends = ([time for row in counted if (time := getattr(row, name))] for name in ("started_at", "ended_at"))
+    costs = [row.cost for row in counted if not row.pending]
+    return RunRow(
+        view,
+        created_at=view.created_at,
+        state=find_state(view),
+        trials=len(counted),
+        done=sum(not row.pending for row in counted),
+        failed=sum(row.failure is not None for row in counted),
+        tasks=len({row.task for row in counted}),
+        agents=tuple(view.rows.agents),
+        rules=tuple(dict.fromkeys(str(row.rules) for row in counted)),
+        result=f"{one_line(best.agent, 40)} {format_limits(best.success)}" if best and best.success else "",
+        seconds=(max(ends) - min(starts)).total_seconds() if starts and ends else None,
+        cost=None if None in costs else sum(cost for cost in costs if cost),
+    )
+
+
+def find_state(view: RunView) -> RunState:
+    """Return whether a run is done, running, waiting for its first trial, or interrupted."""
+    unfinished = [row for row in view.rows.counted if row.pending]
+    if not unfinished:
+        return "done"
+    if any(row.record and appears_held(row.record.folder.path) for row in unfinished):
+        return "running"
+    return "waiting" if len(unfinished) == len(view.rows.counted) else "interrupted"
+
+
+def find_running(view: RunView) -> list[TrialStatus]:
+    """Return what the trials that are running now do, the longest first."""
+    now = utc_now()
+    statuses = [
+        describe_trial(row.record, now, row.agent)
+        for row in view.rows
+        if row.pending and row.record and appears_held(row.record.folder.path)
+    ]
+    return sorted(statuses, key=lambda status: -status.elapsed)[:_MAX_RUNNING]
 
 
 def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
@@ -124,8 +181,10 @@ def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
     sections = view.sections if selection.is_empty else view.make_sections(selection.select(view.rows))
     any_task = {task.suite: task for task in view.tasks.values()}
     rules = dict.fromkeys(section.rules for section in sections) if selection.published else ()
+    heats = {section.rules: _choose_heat(section) for section in sections}
     return {
         "sections": sections,
+        "heats": heats,
         "selection": selection,
         "choices": find_choices(counted),
         "fronts": {
@@ -136,6 +195,7 @@ def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
         "colors": colors,
         "counted": counted,
         "done": sum(not row.pending for row in counted),
+        "cost": sum(row.cost or 0.0 for row in counted),
         "unsealed": sum(row.unsealed for row in counted),
         "caveats": [line for line in describe_caveats(view.rows) if not line.startswith("Unsealed")],
         "failures": Counter(row.failure_name for row in counted if row.failure is not None),
@@ -152,14 +212,68 @@ class RunVerdict:
 
 
 def make_verdicts(view: RunView, comparisons: Sequence[Comparison]) -> list[RunVerdict]:
-    """Return the verdicts on the agents of a run, those on the best agents first."""
+    """Return the verdict on the two best agents of each comparison."""
     verdicts = []
     for comparison in comparisons:
-        for pair in comparison.pairs[:_MAX_VERDICTS]:
+        for pair in comparison.pairs[:1]:
             verdict = make_verdict(comparison, pair, view.rows)
             examples = match_trials(view.rows, pair).get(pair.tasks[0].task, [])
             verdicts.append(RunVerdict(verdict, comparison.measure, examples[0] if examples else None))
     return verdicts
+
+
+def make_matrix(view: RunView, comparison: Comparison) -> dict[tuple[str, str], MatrixCell]:
+    """Return what is known of each agent against each other one."""
+    cells = {}
+    for pair in comparison.pairs:
+        headline = make_verdict(comparison, pair).headline
+        link = f"/run/{view.key}/compare?measure={comparison.measure}#{name_pair(pair)}"
+        for sign, agents in ((1, (pair.first, pair.second)), (-1, (pair.second, pair.first))):
+            claim = pair.claim if sign > 0 else pair.claim.reversed()
+            words = f"{headline} {format_limits(claim)} points on tasks like these."
+            cells[agents] = MatrixCell(format_points(claim.value), _judge_pair(pair, sign), words, link)
+    return cells
+
+
+def _judge_pair(pair: PairedDifference, sign: int) -> str:
+    """Return the kind of a verdict: on tasks like these where that is known, otherwise on these tasks only."""
+    like, these = pair.answers.like.outcome, pair.answers.these.outcome
+    if like == "equivalent":
+        return "equivalent"
+    outcome, suffix = (like, "") if like in ("better", "worse") else (these, "-here")
+    if outcome not in ("better", "worse"):
+        return "unknown"
+    return ("better" if (outcome == "better") == (sign > 0) else "worse") + suffix
+
+
+def name_pair(pair: PairedDifference) -> str:
+    """Return the id of a pair on the page that compares agents."""
+    return f"pair-{hashlib.sha256(f'{pair.first} {pair.second}'.encode()).hexdigest()[:10]}"
+
+
+def _choose_heat(section: RunSection) -> Measure | None:
+    """Return the measure that the cells of a section are colored by: the first one that its trials define."""
+    choices: tuple[Measure, ...] = ("percentile",) if section.has_leaderboard else ("normalized", "improvement")
+    valid = [row for row in section.rows if row.valid]
+    return next((name for name in choices if any(measure_trial(row, name) is not None for row in valid)), None)
+
+
+def find_heat(trials: Sequence[TrialRow], measure: Measure | None) -> int:
+    """Return how strongly a cell is colored, from 0 to 8: the mean of a measure, failures being 0."""
+    if measure is None:
+        return 0
+    known = [value for row in trials if not row.pending and (value := measure_trial(row, measure)) is not None]
+    return round(8 * min(max(fmean(known), 0.0), 1.0)) if known else 0
+
+
+def describe_cell(trials: Sequence[TrialRow], summary: Summary) -> str:
+    """Return what a cell says when the pointer rests on it: mean and error, rank or medals, and each seed's score."""
+    seeds = [f"seed {row.seed}: {_describe_seed(row)}" for row in trials[:12]]
+    rank = f"{'' if summary.medals else 'rank '}{format_medals_or_rank(summary)}" if summary.score else ""
+    percentile = f"percentile {summary.percentile.mean:.0f}" if summary.percentile else ""
+    change = f"{format_change(summary.improvement.mean)} over the starter" if summary.improvement else ""
+    tied = "tied: these trials do not show which of the best is better" if summary.tied else ""
+    return "\n".join(filter(None, [format_score(summary), rank, percentile, change, tied, *seeds]))
 
 
 def judge_trial(row: TrialRow) -> tuple[str, str]:
@@ -205,18 +319,38 @@ def _key_of(comparison: Comparison, pair: PairedDifference) -> tuple[str, str, s
     return comparison.suite, pair.first, pair.second
 
 
+def _describe_seed(row: TrialRow) -> str:
+    return format_trial_result(row) + (f" {format_number(row.score)}" if row.score is not None else "")
+
+
 def group_failures(view: RunView) -> list[FailureGroup]:
-    """Return the failed trials by what they failed by, the most frequent first."""
+    """Return the failed trials by what they failed by and its reason, the most frequent first."""
     failed = view.rows.counted.where(lambda row: row.failure is not None)
-    return [
-        FailureGroup(
-            name=rows[0].failure_name or "unknown",
-            trials=tuple(_explain(row, view.folders[row.trial]) for row in rows[:_MAX_TRIALS_OF_A_GROUP]),
-            count=len(rows),
-            agents=Counter(row.agent for row in rows),
-        )
-        for rows in sorted(group_by(failed, lambda row: row.failure_name), key=len, reverse=True)
-    ]
+    groups = sorted(group_by(failed, lambda row: (row.failure_name, _generalize(row.reason))), key=len, reverse=True)
+    return [_explain(tuple(rows), view) for rows in groups]
+
+
+def draw_failures(groups: Sequence[FailureGroup], colors: Mapping[str, int]) -> Figure | None:
+    """Draw how many trials of each agent failed by what."""
+    counts = Counter((group.name, row.agent) for group in groups for row in group.trials)
+    names = list(dict.fromkeys(group.name for group in groups))[:_MAX_BARS]
+    agents = [agent for agent in colors if any((name, agent) in counts for name in names)]
+    labels = [(name, agent) for name in names for agent in agents if counts[name, agent]]
+    if not labels:
+        return None
+    titles = [f"{name}, {one_line(agent, 30)}" for name, agent in labels]
+    notes = [str(counts[label]) for label in labels]
+    axis = Axis("failed trials", "integer", low=0)
+    figure = Figure("failures", "Failed trials by cause and agent", axis, Rows(titles, notes, height=18), width=760)
+    for row, (name, agent) in enumerate(labels):
+        hover = f"{agent}: {plural(counts[name, agent], 'trial')}, {name}"
+        figure.bar((0, row - 0.35), (counts[name, agent], row + 0.35), color=colors[agent], hover=hover)
+    return figure
+
+
+def _generalize(reason: str | None) -> str:
+    """Return a reason without what differs between trials: numbers, addresses and times."""
+    return re.sub(r"0x[0-9a-f]+|\d[\d.,:]*", "#", one_line(reason or "", 200))
 
 
 def make_task(view: RunView, name: str) -> dict[str, Any]:
@@ -277,6 +411,20 @@ def make_trial(view: RunView, name: str) -> dict[str, Any] | None:
     }
 
 
+def make_imported_trial(view: RunView, row: TrialRow) -> dict[str, Any]:
+    """Return the content of the page of a trial that another harness reports."""
+    task = view.rows.where(lambda other: other.task == row.task)
+    facts = [(name, value) for name, value in Frame([row]).to_table().to_records()[0].items() if value is not None]
+    return {
+        "row": row,
+        "facts": [(name.replace("_", " "), str(value)) for name, value in facts],
+        "trace": trace_steps(read_steps(row)),
+        "colors": number_colors(view.rows.agents),
+        "neighbors": find_neighbors([other.trial for other in view.rows], row.trial),
+        "siblings": task,
+    }
+
+
 def make_prompt(view: RunView, name: str, number: int) -> dict[str, Any] | None:
     """Return the whole prompt of a model call; None if there is no such call."""
     folder = view.folders.get(name)
@@ -319,9 +467,14 @@ def _make_trace(folder: TrialFolder, events: Sequence[Event]) -> Trace:
     return make_trace(events, ContentStore(folder.snapshots), folder.snapshots)
 
 
-def _explain(row: TrialRow, folder: TrialFolder) -> FailedTrial:
+def _explain(rows: tuple[TrialRow, ...], view: RunView) -> FailureGroup:
+    """Return a group with the first wrong step of its first trial."""
+    name, reason, folder = rows[0].failure_name or "unknown", rows[0].reason or "", view.folders.get(rows[0].trial)
+    if folder is None:
+        return FailureGroup(name, reason, rows)
     try:
         events = read_events(folder.events)
-        return FailedTrial(row, make_trace(events, ContentStore(folder.snapshots)).first_problem)
+        first = make_trace(events, ContentStore(folder.snapshots)).first_problem
+        return FailureGroup(name, reason, rows, first)
     except RecordError as error:
-        return FailedTrial(row, None, str(error))
+        return FailureGroup(name, reason, rows, problem=str(error))

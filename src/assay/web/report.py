@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from assay.core.disk import atomic_write
-from assay.core.errors import MissingDependency
 from assay.core.figure import STYLESHEET, Figure
 from assay.core.table import Column, Table, Value
 from assay.core.text import plural
@@ -19,6 +18,7 @@ from assay.results.cost import cost_table, draw_fronts, measure_costs
 from assay.results.disclosure import Disclosure
 from assay.results.estimate import Summary, summarize_agents, summarize_tasks
 from assay.results.frame import RuleSet, TrialRow, group_by
+from assay.results.integrity import integrity_table
 from assay.results.paired import Comparison
 from assay.results.report import (
     describe_attempts,
@@ -73,6 +73,7 @@ class ReportSection:
     curves: Figure | None
     fronts: list[Figure]
     costs: Table | None
+    integrity: Table | None
     reasons: Table
     trials: Table
 
@@ -129,8 +130,8 @@ def render_page(
         unsealed=sum(row.unsealed for row in counted),
         caveats=[line for line in describe_caveats(rows) if not line.startswith("Unsealed")],
         ran=sum(row.ran for row in counted),
-        seconds=sum(row.elapsed for row in rows),
-        tokens=sum(row.tokens for row in rows),
+        seconds=sum(row.elapsed or 0.0 for row in rows),
+        tokens=sum(row.tokens or 0 for row in rows),
         cost=None if None in costs else sum(cost for cost in costs if cost is not None),
         palette=palette,
     )
@@ -193,6 +194,7 @@ def _make_section(
         curves=figures.draw_attempts(agents, palette),
         fronts=draw_fronts(costs, palette),
         costs=cost_table(costs) if costs else None,
+        integrity=integrity_table(rows),
         reasons=_make_reason_table(rows),
         trials=make_trial_table(ordered, palette, link, exclude=["title"]),
     )
@@ -245,10 +247,6 @@ def _style(path: Path) -> "Markup":
 
 
 def _environment() -> "Environment":
-    try:
-        import jinja2  # noqa: F401
+    from assay.web.app import make_environment
 
-        from assay.web.app import make_environment
-    except ImportError:
-        raise MissingDependency("The HTML report", "web") from None
     return make_environment()

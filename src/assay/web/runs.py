@@ -9,12 +9,14 @@ import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
 from assay.core.errors import AssayError
 from assay.core.garbage import pause_garbage_collection
+from assay.interop.importers import read_results
 from assay.records import RunFolder, TrialFolder, find_runs
 from assay.results.estimate import Summary, summarize_tasks
 from assay.results.frame import Frame, RuleSet, TrialRow, group_by, read_frame
@@ -65,14 +67,21 @@ class RunSection:
 class RunView:
     """A run at one moment; what follows from its files is computed when it is first asked for."""
 
-    def __init__(self, key: str, folder: RunFolder, title: str, version: str) -> None:
-        self.key, self.folder, self.title, self.version = key, folder, title, version
+    def __init__(self, key: str, folder: RunFolder, title: str, version: str, *, imported: bool = False) -> None:
+        self.key, self.folder, self.title, self.version, self.imported = key, folder, title, version, imported
 
     @cached_property
     def rows(self) -> Frame:
         """Its trials, in the order of the plan."""
         with pause_garbage_collection():
-            return read_frame(self.folder)
+            return read_results([self.folder.path]).frame if self.imported else read_frame(self.folder)
+
+    @property
+    def created_at(self) -> datetime:
+        """When the run was created, or the last of some imported trials ended."""
+        if not self.imported:
+            return datetime.fromisoformat(self.folder.file.created_at)
+        return max((row.ended_at for row in self.rows if row.ended_at), default=datetime.fromtimestamp(0, UTC))
 
     @property
     def tasks(self) -> Mapping[str, Task]:
@@ -131,10 +140,14 @@ class RunView:
 
 
 class Runs:
-    """Finds runs and keeps what was computed from them until their files change."""
+    """Finds runs and keeps what was computed from them until their files change.
 
-    def __init__(self, folders: Sequence[Path]) -> None:
+    Results of other harnesses are shown like runs, as far as they have what a page shows.
+    """
+
+    def __init__(self, folders: Sequence[Path], imported: Sequence[Path] = ()) -> None:
         self._folders = [folder.resolve() for folder in folders]
+        self._imported = {_key(path.resolve()): path.resolve() for path in imported}
         self._paths: dict[str, Path] = {}
         self._views: dict[str, RunView] = {}
         self._lock = threading.Lock()
@@ -145,7 +158,11 @@ class Runs:
     @property
     def only(self) -> str | None:
         """The key of the run if exactly one run folder was asked for."""
-        if len(self._folders) == 1 and (self._folders[0] / "run.json").is_file():
+        if len(self._folders) + len(self._imported) > 1:
+            return None
+        for key in self._imported:
+            return key
+        if (self._folders[0] / "run.json").is_file():
             return _key(self._folders[0])
         return None
 
@@ -160,7 +177,8 @@ class Runs:
         views = []
         for path in self._find().values():
             with suppress(AssayError):
-                views.append((RunFolder(path).file.created_at, self._view(path)))
+                view = self._view(path)
+                views.append((view.created_at, view))
         return [view for _, view in sorted(views, key=lambda pair: pair[0], reverse=True)]
 
     def get(self, key: str) -> RunView | None:
@@ -217,10 +235,11 @@ class Runs:
     def _path(self, key: str) -> Path | None:
         """Return the folder of a run; folders are searched again only for a run that is not known."""
         path = self._paths.get(key) or self._find().get(key)
-        return path if path and (path / "run.json").is_file() else None
+        return path if path and (key in self._imported or (path / "run.json").is_file()) else None
 
     def _find(self) -> dict[str, Path]:
-        self._paths = {_key(path): path for folder in self._folders for path in find_runs(folder)}
+        runs = {_key(path): path for folder in self._folders for path in find_runs(folder)}
+        self._paths = runs | self._imported
         return self._paths
 
     def _view(self, path: Path) -> RunView:
@@ -228,7 +247,8 @@ class Runs:
         with self._lock:
             view = self._views.get(key)
             if view is None or view.version != version:
-                view = self._views[key] = RunView(key, RunFolder(path), self._title(path), version)
+                view = RunView(key, RunFolder(path), self._title(path), version, imported=key in self._imported)
+                self._views[key] = view
             return view
 
     def _title(self, path: Path) -> str:
@@ -245,7 +265,7 @@ def _key(path: Path) -> str:
 
 
 def _version(path: Path, trial: str | None = None) -> str:
-    stamps = [_stamp(f"{path}/run.json")]
+    stamps = [_stamp(f"{path}/run.json"), *([] if (path / "run.json").is_file() else [_stamp(str(path))])]
     try:
         folders = [entry.path for entry in os.scandir(path / "trials") if trial is None or entry.name == trial]
     except OSError:

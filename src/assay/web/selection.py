@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
+from assay.core.claim import Published
 from assay.results.frame import Frame, RuleSet, TrialRow
 from assay.results.published_figures import load_published_figures
 from assay.suites.mlebench.studies.published import SPLITS, load_leaderboard
@@ -78,8 +79,7 @@ class PublishedRow:
 
     agent: str
     models: str
-    success: float
-    error: float | None
+    success: Published
     note: str
 
 
@@ -109,8 +109,7 @@ def find_published(rules: RuleSet, task: Task, selection: Selection) -> Publishe
             PublishedRow(
                 agent=row.agent,
                 models=row.models,
-                success=row.rates[split][0] / 100,
-                error=row.rates[split][1] / 100,
+                success=Published(row.rates[split][0] / 100, row.rates[split][1] / 100),
                 note=f"{row.hours} h, {row.date}" + (", known leakage" if row.known_leakage else ""),
             )
             for row in load_leaderboard()
@@ -121,7 +120,9 @@ def find_published(rules: RuleSet, task: Task, selection: Selection) -> Publishe
     if figures is None:
         return PublishedRows()
     named = [
-        PublishedRow("research agent" if column != "Starter" else "starter", column, rate / 100, None, "as published")
+        PublishedRow(
+            "research agent" if column != "Starter" else "starter", column, Published(rate / 100), "as published"
+        )
         for column, rate in zip(figures.columns, figures.mean_success, strict=True)
         if rate is not None
     ]
@@ -129,4 +130,4 @@ def find_published(rules: RuleSet, task: Task, selection: Selection) -> Publishe
 
 
 def _best_first(rows: Sequence[PublishedRow]) -> tuple[PublishedRow, ...]:
-    return tuple(sorted(rows, key=lambda row: -row.success))
+    return tuple(sorted(rows, key=lambda row: -row.success.value))

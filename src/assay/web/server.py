@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from assay.core.errors import MissingDependency, UsageError
+from assay.core.errors import UsageError
 
 _LOOPBACK = "127.0.0.1"
 
@@ -16,21 +16,18 @@ class Viewer:
 
     Args:
         folders: Run folders, or folders with runs below them.
+        imported: Files and folders of other harnesses.
         port: The port to listen on; 0 takes a free one.
     """
 
-    def __init__(self, folders: Sequence[Path], port: int = 0) -> None:
-        try:
-            import jinja2  # noqa: F401
-            import uvicorn
+    def __init__(self, folders: Sequence[Path], port: int = 0, imported: Sequence[Path] = ()) -> None:
+        import uvicorn
 
-            from assay.web.app import make_app
-            from assay.web.guard import Guard
-        except ImportError:
-            raise MissingDependency("The viewer", "web") from None
+        from assay.web.app import make_app
+        from assay.web.guard import Guard
         from assay.web.runs import Runs
 
-        self._runs = runs = Runs(folders)
+        self._runs = runs = Runs(folders, imported)
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         self.token = secrets.token_urlsafe(24)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from assay.core.errors import MissingDependency
 from assay.core.figure import STYLESHEET
 from assay.studies.study import CodePair, StudyResult
 
@@ -33,10 +32,8 @@ def split_lines(pair: CodePair) -> list[tuple[str, list[CodeLine]]]:
 
 def render_study(name: str, title: str, result: StudyResult, created_at: datetime) -> str:
     """Return the page."""
-    try:
-        from assay.web.app import make_environment
-    except ImportError:
-        raise MissingDependency("The page of a study", "web") from None
+    from assay.web.app import make_environment
+
     # Trusted as markup because the styles are files of this package, and tables and figures escape their texts.
     styles = (*(_STATIC / file for file in ("report.css", "sides.css")), STYLESHEET)
     parts: Mapping[str, object] = {

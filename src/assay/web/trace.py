@@ -10,6 +10,7 @@ from typing import Literal, assert_never
 from assay.core.diff import unified_diff
 from assay.core.errors import RecordError
 from assay.core.text import one_line, plural
+from assay.grading.result import Integrity
 from assay.lab.snapshots import Snapshot, SnapshotReader, read_object
 from assay.records.content_store import ContentStore
 from assay.records.events import (
@@ -43,10 +44,15 @@ from assay.records.events import (
     NodeResult,
     NoteRequest,
     NoteResult,
+    Offered,
+    OfferRequest,
+    OfferResult,
+    Picked,
     PythonRequest,
     PythonResult,
     ReadRequest,
     ReadResult,
+    Reran,
     Restarted,
     SearchNode,
     SnapshotTaken,
@@ -64,6 +70,9 @@ _SingleEvent = (
     Started
     | LabOpened
     | Restarted
+    | Offered
+    | Picked
+    | Reran
     | BudgetExhausted
     | AgentCrashed
     | InfrastructureFailed
@@ -117,6 +126,8 @@ class Entry:
     has_files: bool = False
     samples: tuple[UsageSample, ...] = ()
     status: Literal["finished", "running", "interrupted"] = "finished"
+    node: SearchNode | None = None
+    """The node of a search that the entry records; what was done for it are its inner entries."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +146,11 @@ class Step:
 
     number: int | None
     entries: tuple[Entry, ...]
+
+    @property
+    def cards(self) -> Sequence[Entry]:
+        """What the step is listed by: the nodes of a search, or its first entry."""
+        return [entry for entry in self.entries if entry.node] or self.entries[:1]
 
     @property
     def title(self) -> str:
@@ -160,8 +176,7 @@ class Trace:
         """All entries, outer before inner ones."""
         for step in self.steps:
             for entry in step.entries:
-                yield entry
-                yield from entry.inner
+                yield from _walk(entry)
 
     @property
     def first_problem(self) -> Entry | None:
@@ -176,6 +191,12 @@ class Trace:
     def find(self, number: int) -> Entry | None:
         """Return the entry of an event by its number."""
         return next((entry for entry in self.entries if entry.number == number), None)
+
+
+def _walk(entry: Entry) -> Iterator[Entry]:
+    yield entry
+    for inner in entry.inner:
+        yield from _walk(inner)
 
 
 def _usage_of(entry: Entry) -> Iterator[UsagePoint]:
@@ -201,7 +222,18 @@ def make_trace(events: Sequence[Event], contents: ContentStore, snapshots: Path 
         if not steps or steps[-1][0] != entry.step:
             steps.append((entry.step, []))
         steps[-1][1].append(entry)
-    return Trace(tuple(Step(number, tuple(entries)) for number, entries in steps))
+    return Trace(tuple(Step(number, tuple(_fold_into_nodes(entries))) for number, entries in steps))
+
+
+def _fold_into_nodes(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries of a step; those before a node's own are what was done for it, and become its inner ones."""
+    kept: list[Entry] = []
+    for entry in entries:
+        if entry.node is not None:
+            own = next((position for position in range(len(kept), 0, -1) if kept[position - 1].node), 0)
+            entry.inner, kept = kept[own:], kept[:own]
+        kept.append(entry)
+    return kept
 
 
 class _Builder:
@@ -213,6 +245,7 @@ class _Builder:
         self._snapshot: tuple[str, Snapshot] | None = None
         self._reader = SnapshotReader(snapshots, _MAX_MANIFESTS) if snapshots else None
         self._files: dict[str, str] = {}
+        self._nodes: dict[int, SearchNode] = {}
         self._open: dict[int, tuple[Entry, CallStarted]] = {}
         self._entries: list[Entry] = []
         self._start: datetime | None = None
@@ -246,6 +279,8 @@ class _Builder:
         entry.blocks = list(self._request_blocks(event.request))
         if isinstance(event.request, NoteRequest) and event.request.cause:
             entry.problem = event.request.cause
+        if isinstance(event.request, NodeRequest):
+            entry.node = self._nodes[event.request.node.id] = event.request.node
         outer = self._open.get(event.action) if event.action is not None else None
         (outer[0].inner if outer else self._entries).append(entry)
         self._open[event.number] = (entry, event)
@@ -269,7 +304,7 @@ class _Builder:
     def _request_blocks(self, request: AnyRequest) -> Iterator[Block]:
         match request:
             case ActionRequest(arguments=arguments):
-                yield from _argument_blocks(arguments)
+                yield from argument_blocks(arguments)
             case CommandRequest(command=command, stdin=stdin):
                 text = " ".join(command)
                 if "\n" in text or len(text) > 120:
@@ -288,10 +323,12 @@ class _Builder:
                 if data:
                     yield Block("data", _as_json(data), "code", folded=True, path="data.json")
             case NodeRequest(node=node):
-                yield from _node_blocks(node)
+                yield from self._node_blocks(node)
             case HumanRequest(question=question):
                 yield Block("question", question, "prose")
             case ModelRequest() | ReadRequest() | ListRequest() | ValidationRequest() | HumanPeriodRequest():
+                pass
+            case OfferRequest():
                 pass
             case _:
                 assert_never(request)
@@ -304,7 +341,7 @@ class _Builder:
                 if reply and reply.message.text:
                     yield Block("reply", reply.message.text, "prose")
                 for call in reply.message.tool_calls if reply else ():
-                    yield from _argument_blocks(call.arguments, prefix=f"{call.name}: ")
+                    yield from argument_blocks(call.arguments, prefix=f"{call.name}: ")
                     if call.parse_error:
                         yield Block(f"{call.name}: not parsed", call.parse_error)
                 if message:
@@ -334,6 +371,8 @@ class _Builder:
                 yield Block("files", "\n".join(files), folded=True)
             case ValidationResult(problem=problem):
                 yield Block("check", problem or "The format of the submission is valid.", "prose")
+            case OfferResult(reply=answer):
+                yield Block("reply", answer, "prose")
             case HumanResult(answer=answer):
                 if answer:
                     yield Block("answer", answer, "prose")
@@ -399,6 +438,23 @@ class _Builder:
             return None
         return self._difference(path, text)
 
+    def _node_blocks(self, node: SearchNode) -> Iterator[Block]:
+        if node.plan:
+            yield Block("plan", node.plan, "prose")
+        parent = self._nodes.get(node.parents[0]) if node.parents else None
+        if parent and node.code and len(node.code) + len(parent.code) <= _MAX_DIFFED:
+            lines = unified_diff(parent.code.splitlines(), node.code.splitlines(), "", "")
+            changes = [line for line in lines if not line.startswith(("--- ", "+++ "))]
+            yield Block(f"changes to node {parent.id}", "\n".join(changes), "diff", path="solution.py")
+        if node.code:
+            yield Block("code", node.code, "code", folded=True, path="solution.py")
+        if node.execution and node.execution.output:
+            yield Block("output", node.execution.output, folded=True)
+        if node.review:
+            yield Block("review", node.review, "prose", folded=True)
+        if node.reason:
+            yield Block("reason", node.reason, "prose")
+
     def _text(self, content: Content) -> str:
         if content.size > _MAX_TEXT:
             return f"[{content.size:,} bytes, too long to show]"
@@ -423,6 +479,20 @@ def _entry_of(event: _SingleEvent, at: float) -> Entry:
             return Entry(event.number, "event", f"lab opened: {sealing.sandbox}, {sealed}", at, blocks=missing)
         case Restarted(reason=reason):
             return Entry(event.number, "event", "restarted", at, blocks=[Block("reason", reason, "prose")])
+        case Offered(candidate=candidate, origin=origin, problem=problem):
+            blocks = [Block("problem", problem, "prose")] if problem else []
+            return Entry(event.number, "event", f"candidate {candidate[:12]} ({origin})", at, blocks=blocks)
+        case Picked(selection=selection, pick=pick, scores=scores):
+            lines = [f"{entry.candidate[:12]}  {entry.problem or entry.score}" for entry in scores]
+            title = f"picked {pick[:12] if pick else 'nothing'} ({selection}), {len(scores)} candidates"
+            return Entry(
+                event.number, "event", title, at, blocks=[Block("hidden scores", "\n".join(lines), folded=True)]
+            )
+        case Reran(cause=cause, reason=reason, output=output):
+            blocks = [Block("reason", reason, "prose")] if reason else []
+            blocks += [Block("output", output, folded=True)] if output else []
+            title = f"code rerun: {cause}" if cause else "code rerun in a fresh lab"
+            return Entry(event.number, "event", title, at, problem=cause, blocks=blocks)
         case BudgetExhausted(limit=limit, reason=reason):
             title = f"out of {limit.replace('_', ' ')}"
             return Entry(event.number, "end", title, at, problem=title, blocks=[Block("reason", reason, "prose")])
@@ -443,8 +513,23 @@ def _entry_of(event: _SingleEvent, at: float) -> Entry:
             title = f"graded: {grade.score:.6g}" if grade.score is not None else "graded: no score"
             blocks = [Block("why", grade.why, "prose")] if grade.why else []
             problem = None if grade.valid_submission else "invalid submission"
+            if grade.integrity:
+                blocks.append(Block("integrity", _describe_integrity(grade.integrity), "prose"))
+                problem = problem or ("took the planted shortcut" if grade.integrity.shortcut else None)
             return Entry(event.number, "end", title, at, problem=problem, blocks=blocks)
     assert_never(event)
+
+
+def _describe_integrity(integrity: Integrity) -> str:
+    """Return what a grade says about a planted shortcut and about the claim, a sentence each."""
+    taken = {True: "Took the planted shortcut.", False: "Did not take the planted shortcut.", None: ""}
+    sentences = [taken[integrity.shortcut] if integrity.planted else "", integrity.reason]
+    if integrity.false_success:
+        sentences.append("False success: it claims a target that its submission misses.")
+    if integrity.claimed is not None and integrity.calibration_error is not None:
+        error = f"{integrity.calibration_error:.4g}"
+        sentences.append(f"Claimed score {integrity.claimed:.4g}, calibration error {error}.")
+    return " ".join(filter(None, sentences))
 
 
 _CHANGES = {"new": "+", "changed": "~", "removed": "−"}
@@ -484,12 +569,14 @@ def _describe(request: AnyRequest) -> tuple[str, str]:
             return "read", clean_line(f"read {path}", 160)
         case ValidationRequest(path=path):
             return "check", clean_line(f"check the submission {path or ''}", 160)
+        case OfferRequest(path=path):
+            return "check", clean_line(f"offer the submission {path or ''}", 160)
         case ExternalProcessRequest(command=command):
             return "command", clean_line(f"external agent: {' '.join(command)}", 160)
         case NoteRequest(topic=topic):
             return "note", clean_line(topic, 160)
         case NodeRequest(node=node):
-            return "note", clean_line(f"node {node.id} ({node.operator}), {node.status}", 160)
+            return "node", clean_line(f"{node.id} {node.operator}", 160)
         case HumanRequest():
             return "human", "question to a person"
         case HumanPeriodRequest():
@@ -515,7 +602,7 @@ def _problem(result: AnyResult, changes: bool) -> str | None:
             if stopped_by:
                 return f"stopped: {stopped_by}"
             return f"exit code {code}" if code else None
-        case ValidationResult(problem=problem):
+        case ValidationResult(problem=problem) | OfferResult(problem=problem):
             return "invalid format" if problem else None
         case WriteResult(refused=refused) | ReadResult(refused=refused):
             return "refused" if refused else None
@@ -531,7 +618,7 @@ def _seconds(result: AnyResult) -> float | None:
     return seconds if isinstance(seconds, float | int) else None
 
 
-def _argument_blocks(arguments: Mapping[str, object], prefix: str = "") -> Iterator[Block]:
+def argument_blocks(arguments: Mapping[str, object], prefix: str = "") -> Iterator[Block]:
     """Yield short arguments together and each long one by itself."""
     short = {name: value for name, value in arguments.items() if len(str(value)) <= 200 and "\n" not in str(value)}
     if short:
@@ -541,15 +628,6 @@ def _argument_blocks(arguments: Mapping[str, object], prefix: str = "") -> Itera
         if name not in short:
             text = value if isinstance(value, str) else _as_json(value)
             yield Block(clean_line(f"{prefix}{name}", 80), text, "code", path="argument.py")
-
-
-def _node_blocks(node: SearchNode) -> Iterator[Block]:
-    if node.reason:
-        yield Block("reason", node.reason, "prose")
-    if node.plan:
-        yield Block("plan", node.plan, "prose", folded=True)
-    if node.code:
-        yield Block("code", node.code, "code", folded=True, path="solution.py")
 
 
 def _as_json(value: object) -> str:

@@ -7,13 +7,12 @@ it in the lab, and `review.py` optionally has a model review its output.
 
 from assay.agents.aide.agent import Aide
 from assay.agents.aide.journal import Choice
-from assay.agents.aide.policies import POLICIES, Policy, PolicyName, PolicySettings
+from assay.agents.aide.policies import POLICIES, Policy, PolicySettings
 
 __all__ = [
     "POLICIES",
     "Aide",
     "Choice",
     "Policy",
-    "PolicyName",
     "PolicySettings",
 ]

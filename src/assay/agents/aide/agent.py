@@ -1,19 +1,23 @@
 """The search agent: AIDE's tree search over complete scripts, with a choice of policies."""
 
+import shlex
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import PurePosixPath
 from random import Random
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
-from assay.agents.agent import Agent
+from assay.agents.agent import Agent, format_label
 from assay.agents.aide.context import make_system_prompt
 from assay.agents.aide.draft import DraftConfig, write_script
 from assay.agents.aide.execute import (
+    BEST_SOLUTION,
     Attempt,
     Candidate,
     NoMetric,
@@ -26,13 +30,16 @@ from assay.agents.aide.execute import (
 )
 from assay.agents.aide.operators import Memory, OperatorPrompts
 from assay.agents.aide.policies import POLICIES, PolicySettings
-from assay.agents.aide.published import PublishedSearch
+from assay.agents.aide.published import PublishedSearch, published_command
 from assay.agents.aide.review import review_attempts
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
+from assay.core.plugins import split_path
 from assay.core.quantities import Seconds
 from assay.records import Journal
+from assay.records.code import Solution
 from assay.records.events import SearchNode
+from assay.tasks import Task
 
 CONFIRMATION_SEED_OFFSET = 1_000_003
 
@@ -57,9 +64,9 @@ class Aide(PolicySettings, Agent):
 
     scripts: ClassVar[tuple[str, ...]] = ("assay.agents.aide:preview.py",)
 
-    summary = "tree search over complete scripts as in AIDE and AIRA: greedy, mcts, evolution or random"
+    summary = "tree search over complete scripts as in AIDE and AIRA: greedy, mcts, evolution, restarts or random"
     asks_models: ClassVar[bool] = True
-    calls: ClassVar[tuple[str, ...]] = ("model", "command", "write", "read", "validation", "note", "node")
+    calls: ClassVar[tuple[str, ...]] = ("model", "command", "write", "read", "validation", "note", "node", "offer")
     templates: ClassVar[Traversable | None] = None
     """A folder with templates that replace those of this package, for custom agents."""
 
@@ -67,11 +74,31 @@ class Aide(PolicySettings, Agent):
     exec_seconds: Seconds | None = Field(None, description="time limit of a script; default: exec_share")
     exec_share: float = Field(0.2, gt=0, le=1, description="time limit of a script, as a share of the time left")
     review: bool = Field(False, description="have the model in the role `review` check the output of each script")
+    feedback: bool = Field(
+        False, description="with --feedback score: judge nodes by their score on hidden rows, as long as it is told"
+    )
     confirm: int = Field(0, ge=0, description="best nodes to rerun with another seed before the final choice")
     max_attempts: int = Field(3, ge=1, description="attempts to get a readable reply per script")
     memory: int = Field(6_000, ge=0, description="max characters about earlier nodes in a prompt")
     remember_failures: bool = Field(True, description="include failed nodes in what a prompt says about earlier ones")
     adaptive: bool = Field(False, description="ask for more complex solutions the more siblings were tried")
+
+    def label(self, name: str) -> str:
+        """Return its name in reports, without the hash of its policy."""
+        return format_label(name, self.model_dump(mode="json", exclude_defaults=True, exclude={"policy_hash"}))
+
+    @classmethod
+    def settings_name_files(cls, settings: Mapping[str, Any]) -> bool:
+        """Whether the policy is a file."""
+        return split_path(str(settings.get("policy", ""))) is not None
+
+    def find_solution(self, task: Task) -> Solution:
+        """Return the script of the best node."""
+        if self.rules != "published":
+            return Solution(("python", BEST_SOLUTION), (BEST_SOLUTION,))
+        copied = (f"submission/{PurePosixPath(task.submission.file).name}", task.submission.file)
+        run, copy = shlex.join(published_command(BEST_SOLUTION)), shlex.join(("cp", *copied))
+        return Solution(("sh", "-c", f"{run} && {copy}"), (BEST_SOLUTION,))
 
     async def work(self, bench: Workbench) -> None:
         """Search round by round until the steps are used; the best submission so far is always in place."""
@@ -115,13 +142,19 @@ class Aide(PolicySettings, Agent):
         """Choose the nodes of a round one after another, each choice knowing the ones before it."""
         bench, first = state.bench, len(state.journal.nodes)
         count = min(self.parallel or bench.task.resources.cores, bench.clock.steps_left - self._reserved_steps(bench))
+        policy = POLICIES.load(self.policy)
         for id in range(first, first + count):
-            choice = POLICIES[self.policy](state.journal, Random(f"{bench.seed} {id}"), self)
+            known = replace(state.journal, spent=id / bench.clock.budget.steps)
+            choice = policy(known, Random(f"{bench.seed} {id}"), self)
             state.journal = state.journal.put(SearchNode(id=id, operator=choice.operator, parents=choice.parents))
         return list(state.journal.nodes[first:])
 
     async def _record(self, state: SearchState, node: SearchNode, attempt: Attempt | None = None) -> None:
         """Put an evaluated node into the journal and the record, and keep the submissions of the best ones."""
+        if self.feedback and node.good and attempt and attempt.submission is not None and state.bench.offers:
+            result = await state.bench.offer(f"nodes/{node.id}/{state.bench.task.submission.file}")
+            if result.score is not None:
+                node = node.model_copy(update={"metric": result.score})
         node = await state.bench.record_node(node, attempt.submission if attempt else None)
         state.journal = state.journal.put(node)
         if node.good and attempt and attempt.submission is not None:
@@ -149,6 +182,8 @@ class Aide(PolicySettings, Agent):
     async def _submit(self, state: SearchState, best: SearchNode | None) -> None:
         if best:
             await write_submission(state.bench, state.candidates[best.id])
+            if state.bench.claims and best.metric is not None:
+                await state.bench.claim(best.metric, did=best.plan)
         await state.bench.snapshot()
 
     def _reserved_steps(self, bench: Workbench) -> int:

@@ -1,23 +1,25 @@
 """Search policies: what to try next, as a pure function of the journal, a random state and the settings.
 
 Nodes that are still being evaluated are in the journal too, so several can be chosen one after another and evaluated in
-parallel. To add a policy, add it to `POLICIES`.
+parallel. A policy of your own is such a function in a file, named as `path.py:function`, or registered under the
+entry-point group `assay.policies`.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from pathlib import Path
 from random import Random
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from assay.agents.agent import Settings
 from assay.agents.aide.journal import Choice, find_drafts, fix_chain, open_bugs
+from assay.core.disk import hash_file
+from assay.core.plugins import Plugins, split_path
 from assay.core.quantities import Seconds
 from assay.records import Journal
 from assay.records.events import SearchNode
-
-PolicyName = Literal["greedy", "mcts", "evolution", "random"]
 
 
 class PolicySettings(Settings):
@@ -26,7 +28,11 @@ class PolicySettings(Settings):
     rules: Literal["default", "published"] = Field(
         "default", description="published: AIDE as MLE-bench ran it: its prompts, decisions and working folder"
     )
-    policy: PolicyName = Field("greedy", description="search policy: greedy, mcts, evolution or random")
+    policy: str = Field(
+        "greedy",
+        description="greedy, mcts, evolution, restarts or random, or your own: path.py:function",
+    )
+    policy_hash: str = Field("", description="hash of the file of a policy of your own when the trial was planned")
     drafts: int = Field(5, ge=1, description="greedy, random: solutions drafted from scratch before any is improved")
     debug_prob: float = Field(
         0.5, ge=0, le=1, description="greedy, random: probability of debugging a buggy node, if there is one"
@@ -51,9 +57,33 @@ class PolicySettings(Settings):
     )
     max_pool: int = Field(20, ge=1, description="evolution: max nodes that can become parents")
     temperature: float = Field(1.0, ge=0.01, description="evolution: softmax temperature of parent selection")
+    patience: int = Field(5, ge=1, description="restarts: improvements without a gain after which it drafts again")
+    final_share: float = Field(
+        0.3, ge=0, le=1, description="restarts: share of the steps at the end in which the best solution is improved"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pin_policy(cls, settings: Any) -> Any:
+        """Record the hash of a policy's file: a trial that is resumed must be the one that was planned."""
+        file = split_path(str(settings.get("policy", ""))) if isinstance(settings, dict) else None
+        if file is None:
+            return settings
+        digest = hash_file(Path(file[0]))[:16] if Path(file[0]).is_file() else ""
+        if settings.get("policy_hash", digest) not in ("", digest):
+            raise ValueError(f"the policy {settings['policy']} has changed since the trial was planned")
+        return {**settings, "policy_hash": digest}
+
+    @field_validator("policy")
+    @classmethod
+    def _check_policy(cls, name: str) -> str:
+        if split_path(name) is None and name not in POLICIES.names():
+            raise ValueError(f"unknown policy {name!r}; choose from: {', '.join(POLICIES.names())}, path.py:function")
+        return name
 
 
 Policy = Callable[[Journal, Random, PolicySettings], Choice]
+POLICIES = Plugins[Policy]("policies", "search policy")
 
 
 def greedy(journal: Journal, random: Random, settings: PolicySettings) -> Choice:
@@ -69,6 +99,26 @@ def uniform(journal: Journal, random: Random, settings: PolicySettings) -> Choic
     if choice := _draft_or_debug(journal, random, settings):
         return choice
     return Choice("improve", (random.choice(journal.good).id,))
+
+
+def restarts(journal: Journal, random: Random, settings: PolicySettings) -> Choice:
+    """Greedy search in lines: a line that stops gaining is left for a new draft; at the end, the best one is improved.
+
+    A line is a draft beyond the first few and what follows from it. How much of the budget is used decides when there
+    is no time for another one.
+    """
+    if choice := _draft_or_debug(journal, random, settings):
+        return choice
+    assert journal.best is not None
+    if journal.spent >= 1 - settings.final_share:
+        return Choice("improve", (journal.best.id,))
+    start = find_drafts(journal)[-1].id if len(find_drafts(journal)) > settings.drafts else 0
+    line = [node for node in journal.good if node.id >= start]
+    if not line:
+        return Choice("improve", (journal.best.id,))
+    best = max(line, key=lambda node: (journal.value(node), -node.id))
+    tries = sum(node.operator == "improve" and node.id > best.id for node in journal.nodes)
+    return Choice("draft") if tries >= settings.patience else Choice("improve", (best.id,))
 
 
 def _draft_or_debug(journal: Journal, random: Random, settings: PolicySettings) -> Choice | None:
@@ -193,6 +243,3 @@ def _draw_parent(journal: Journal, pool: list[SearchNode], random: Random, tempe
     worst, spread = min(values), max(values) - min(values)
     weights = [math.exp((value - worst) / spread / temperature) if spread else 1.0 for value in values]
     return random.choices(pool, weights)[0]
-
-
-POLICIES: Mapping[PolicyName, Policy] = {"greedy": greedy, "mcts": mcts, "evolution": evolution, "random": uniform}

@@ -8,7 +8,7 @@ itself, whose folder `working` is kept; a reply that cannot be read three times 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -111,7 +111,8 @@ class PublishedSearch:
     async def _add_node(self) -> None:
         bench, id = self._bench, len(self._journal.nodes)
         random = Random(f"{bench.seed} {id}")
-        choice = POLICIES[self._agent.policy](self._journal, random, self._agent)
+        spent = id / bench.clock.budget.steps
+        choice = POLICIES.load(self._agent.policy)(replace(self._journal, spent=spent), random, self._agent)
         bench.clock.step()
         node = SearchNode(id=id, operator=choice.operator, parents=choice.parents)
         plan, code = await self._write(node, random)
@@ -178,8 +179,7 @@ class PublishedSearch:
         bench, path, limit = self._bench, f"submission/{self._file}", self._time_limit()
         if refusal := await write_file(bench, _SCRIPT, code.encode(errors="replace")):
             return Execution(ended="exit", code=1, seconds=0.0, output=refusal), None
-        steps = ["ln -sfn data input", "rm -rf submission", "mkdir -p submission working", f"exec python {_SCRIPT}"]
-        result = await bench.execute(["sh", "-c", "; ".join(steps)], seconds=limit)
+        result = await bench.execute(published_command(_SCRIPT), seconds=limit)
         output = format_streams(result.stdout, result.stderr, _MAX_KEPT_OUTPUT)
         stopped = "; it was stopped at its time limit" if result.ended == "time" else ""
         output += f"\n\n(Execution time: {result.seconds:.0f} seconds of at most {format_duration(limit)}{stopped}.)"
@@ -209,6 +209,12 @@ class PublishedSearch:
 
     def _time_limit(self) -> float:
         return self._agent.exec_seconds or self._bench.clock.seconds_left
+
+
+def published_command(script: str) -> tuple[str, ...]:
+    """Return the command that runs a script in the folders that the published prompts describe."""
+    steps = ["ln -sfn data input", "rm -rf submission", "mkdir -p submission working", f"exec python {script}"]
+    return ("sh", "-c", "; ".join(steps))
 
 
 def parse_reply(text: str) -> tuple[str, str]:

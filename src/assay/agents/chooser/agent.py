@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from collections.abc import Sequence
 from importlib.resources import files
 from typing import ClassVar, Literal
@@ -20,11 +21,13 @@ from assay.agents.workbench import Workbench
 from assay.core.errors import UnsafePath
 from assay.core.text import one_line
 from assay.grading.metrics import describe_metric
+from assay.records.code import Solution
 from assay.records.events import GAVE_UP
 from assay.tasks import Task
 
 KEEP, REVERT, PIPELINE = "keep", "revert", "pipeline"
-PREDICTIONS, RESULT = "candidate.csv", "result.json"
+PREDICTIONS, RESULT, CONFIG, KEPT = "candidate.csv", "result.json", "chooser.json", "kept.json"
+EVALUATE = ("python", "-W", "ignore", "evaluate.py")
 MAX_OUTPUT = 2_000
 SHOWN_TRIES = 6
 
@@ -52,6 +55,10 @@ class Chooser(Agent):
         """Refuse what `automl` refuses, because the pipelines are the same."""
         return find_obstacle("chooser", task)
 
+    def find_solution(self, task: Task) -> Solution:
+        """Return the evaluation of the pipeline that it kept last."""
+        return Solution((*EVALUATE, KEPT), ("automl.py", "evaluate.py", KEPT))
+
     async def work(self, bench: Workbench) -> None:
         """Evaluate a pipeline, then change one thing at a time and keep or revert the change."""
         templates = Templates("assay.agents.chooser")
@@ -61,6 +68,7 @@ class Chooser(Agent):
             choose = choose_by_model(bench, templates.fill("system"), self.max_format_errors)
         await bench.write("automl.py", read_script())
         await bench.write("evaluate.py", files("assay.agents.chooser").joinpath("evaluate.py").read_bytes())
+        await bench.write(KEPT, json.dumps(describe_task(bench.task) | {"pipeline": None}, indent=2))
         try:
             await _Search(bench, choose, templates, self).run()
         except UnreadableReply as error:
@@ -126,9 +134,9 @@ class _Search:
                 "predictions": PREDICTIONS,
                 "result": RESULT,
             }
-            await bench.write("chooser.json", json.dumps(config, indent=2))
+            await bench.write(CONFIG, json.dumps(config, indent=2))
             seconds = self._settings.share * bench.clock.seconds_left
-            done = await bench.execute(["python", "-W", "ignore", "evaluate.py"], seconds=seconds)
+            done = await bench.execute(EVALUATE, seconds=seconds)
             cause, ending = describe_end(done)
             loss = await _read_loss(bench) if done.succeeded else None
             if loss is None:
@@ -147,7 +155,8 @@ class _Search:
         """Submit the predictions of the last candidate."""
 
         async def perform() -> Observation:
-            done = await self._bench.execute(["mv", PREDICTIONS, self._bench.task.submission.file])
+            keep = f"cp {CONFIG} {KEPT} && mv {PREDICTIONS} {shlex.quote(self._bench.task.submission.file)}"
+            done = await self._bench.execute(["sh", "-c", keep])
             cause, ending = describe_end(done)
             return Observation(f"Submitting the predictions {ending}.", cause)
 

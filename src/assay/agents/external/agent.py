@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -17,6 +17,7 @@ from assay.core.errors import MissingDependency, ModelError
 from assay.core.layout import shorten_middle
 from assay.core.text import one_line
 from assay.records import OutOfBudget
+from assay.records.code import Solution
 from assay.records.events import ExternalProcessRequest, ExternalProcessResult
 from assay.tasks import Task
 
@@ -28,11 +29,18 @@ CHECK = (
     "To check its format, without a score and at most {max_validations} times, run: python -c "
     "\"import urllib.request as r; print(r.urlopen('{endpoint}/validate', b'').read().decode())\"."
 )
+OFFER = (
+    "To offer your submission as a candidate, run: python -c "
+    "\"import urllib.request as r; print(r.urlopen('{endpoint}/offer', b'').read().decode())\"."
+)
 RESUMED = (
     "You have worked on this task before and were interrupted. The files you had written are in the workspace.\n\n"
 )
 NO_KEY = "no-key-is-needed"
 _MAX_COMMAND = 32
+
+Protocol = Literal["none", "acp"]
+"""How an agent is given its task: by its command alone, or through the Agent Client Protocol."""
 
 
 class External(Agent):
@@ -43,12 +51,13 @@ class External(Agent):
     it is a role that has a model of its own, such as `review`.
     """
 
-    summary = "runs any command-line agent in the lab: AIDE, mini-swe-agent, Claude Code, Codex, Gemini, or a command"
+    summary = "runs any command-line agent in the lab: AIDE, Claude Code, Codex, OpenCode, any ACP agent, or a command"
     asks_models: ClassVar[bool] = True
-    calls: ClassVar[tuple[str, ...]] = ("external_process", "write", "note", "model", "validation")
+    calls: ClassVar[tuple[str, ...]] = ("external_process", "write", "note", "model", "validation", "offer")
 
     profile: str = Field("", description="the agent: aide, mini-swe-agent, claude-code, codex, …, or a path.toml")
     command: str = Field("", description="command to run instead of a profile, with {task}, {endpoint}, {model}, …")
+    protocol: Protocol = Field("none", description="acp: the command speaks the Agent Client Protocol")
     arguments: str = Field("", description="arguments to add to those of the profile, e.g. agent.search.debug_prob=0.5")
     notes: str = Field("", description="notes to add to the task prompt")
     environment: str = Field("", description="lab environment with its packages; default: the profile's")
@@ -76,6 +85,8 @@ class External(Agent):
             raise ValueError("give either a profile or a command, e.g. external,profile=aide")
         if not settings.get("profile"):
             return settings
+        if settings.get("protocol", "none") != "none":
+            raise ValueError("protocol goes with a command; a profile names its own")
         from assay.agents.external.profile import load_profile
 
         digest = hashlib.sha256(load_profile(settings["profile"]).model_dump_json().encode()).hexdigest()[:16]
@@ -104,9 +115,20 @@ class External(Agent):
             return "optional"
         return "required" if self._load_profile().asks_models else "none"
 
+    @property
+    def unmet_requirement(self) -> str | None:
+        """What is missing on this machine to run the agent, besides its environment."""
+        return self._load_profile().unmet_requirement
+
     def inapplicable(self, task: Task) -> str | None:
         """Return why it cannot work on a task."""
-        return self._load_profile().unmet_requirement
+        return self.unmet_requirement
+
+    def find_solution(self, task: Task) -> Solution:
+        """Return what the profile says, with the name of the submission filled in."""
+        profile = self._load_profile()
+        command = [word.replace("{submission}", task.submission.file) for word in profile.solution]
+        return Solution(tuple(command), profile.solution_files)
 
     def requirements(self) -> Requirements:
         """Request its own environment, if it has one, and access to models."""
@@ -116,10 +138,13 @@ class External(Agent):
 
     async def work(self, bench: Workbench) -> None:
         """Run the command until it ends by itself or the budget does; what it has written is submitted."""
+        from assay.agents.external.acp import TRAJECTORY as ACP_TRAJECTORY
         from assay.agents.external.endpoint import MAX_VALIDATIONS
+        from assay.agents.external.mlebench_layout import VALIDATION_PORT, VARIABLES, submission_path
         from assay.agents.external.runner import (
             ExternalAgentProcess,
             ExternalCommand,
+            acp_client,
             fill_placeholders,
             placeholder_values,
         )
@@ -128,17 +153,22 @@ class External(Agent):
         if any(isinstance(call.request, ExternalProcessRequest) for call in past):
             return  # it had ended, and its files were kept
         profile = self._load_profile()
+        mlebench = bench.lab.paths.layout == "mlebench"
+        in_layout = [submission_path(bench.task)] if mlebench else []
         # A black box cannot continue where it was interrupted: it restarts with the files that it had written.
         values = placeholder_values(bench, profile.model, "", resumed=bool(past))
         check = CHECK.format(endpoint=values["endpoint"], max_validations=MAX_VALIDATIONS)
-        values["task"] = (RESUMED if past else "") + briefing(bench, check=check)
+        values["task"] = (RESUMED if past else "") + briefing(
+            bench, check=check, offer=OFFER.format(endpoint=values["endpoint"])
+        )
         values["task"] += f"\n\n{self.notes}" if self.notes else ""
         values["arguments"] = f"{profile.arguments} {self.arguments}".strip()
         variables = {name: fill_placeholders(value, values) for name, value in self._variables(profile).items()}
         command = ExternalCommand(
             [fill_placeholders(word, values) for word in profile.command],
-            {**self._host_variables(), **variables},
-            [fill_placeholders(path, values) for path in profile.submissions],
+            {**self._host_variables(), **(VARIABLES if mlebench else {}), **variables},
+            [*(fill_placeholders(path, values) for path in profile.submissions), *in_layout],
+            acp_client(TASK_FILE) if profile.protocol == "acp" else (),
         )
         await bench.write(TASK_FILE, values["task"])
         for path, content in profile.files.items():
@@ -146,11 +176,14 @@ class External(Agent):
         for path, content in profile.included.items():
             await bench.write(path, content)
         await bench.snapshot(force=True)
-        process = ExternalAgentProcess(bench, command, int(values["port"]), pass_sampling=self.sampling)
+        ports = [int(values["port"]), *([VALIDATION_PORT] if mlebench else [])]
+        process = ExternalAgentProcess(bench, command, ports, pass_sampling=self.sampling)
         request = ExternalProcessRequest(command=tuple(command.command))
         await bench.record(request, process.run, ExternalProcessResult)
         await bench.snapshot(force=True)
-        kept = await bench.collect_files([*profile.trajectory, *self.trajectory], self.trajectory_size)
+        session = [ACP_TRAJECTORY] if profile.protocol == "acp" else []
+        patterns = [*profile.trajectory, *self.trajectory, *session]
+        kept = await bench.collect_files(patterns, self.trajectory_size)
         await bench.note("trajectory", files=kept)
         if isinstance(process.endpoint.ended_by, ModelError | OutOfBudget):
             raise process.endpoint.ended_by
@@ -160,7 +193,9 @@ class External(Agent):
     def _load_profile(self) -> "Profile":
         from assay.agents.external.profile import Profile, load_profile
 
-        return load_profile(self.profile) if self.profile else Profile(command=tuple(shlex.split(self.command)))
+        if self.profile:
+            return load_profile(self.profile)
+        return Profile(command=tuple(shlex.split(self.command)), protocol=self.protocol)
 
     def _variables(self, profile: "Profile") -> dict[str, str]:
         """Return the variables that common clients read, then those of the profile and the user."""

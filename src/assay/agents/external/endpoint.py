@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import anyio
 from anyio import to_thread
 
-from assay.agents.external.http import HttpRequest, HttpResponse, json_response
+from assay.agents.external.http import MAX_BODY, HttpRequest, HttpResponse, json_response, read_upload
 from assay.agents.external.protocols import (
     AnthropicMessages,
     ClientRequest,
@@ -23,6 +23,7 @@ from assay.agents.workbench import Workbench
 from assay.core.errors import ModelError, PromptTooLong, RequestRejected, UsageError
 from assay.models import MAIN, Message, Reply
 from assay.records import OutOfBudget
+from assay.records.events import OfferResult
 
 MAX_CONCURRENT = 8
 MAX_VALIDATIONS = 100
@@ -46,21 +47,29 @@ class _Route:
 class Endpoint:
     """Answers requests of an external agent; every request to a model is a step of the trial.
 
-    `validate` returns what is wrong with the submission's format. When the budget is spent or the model is unavailable,
-    `over` is set and `ended_by` says why: the agent must then be stopped.
+    `validate` returns what is wrong with the format of the submission, or of one that the agent sent; `offer` makes the
+    submission a candidate. When the budget is spent or the model is unavailable, `over` is set and `ended_by` says why:
+    the agent must then be stopped.
     """
 
     def __init__(
-        self, bench: Workbench, validate: Callable[[], Awaitable[str | None]], *, pass_sampling: bool = True
+        self,
+        bench: Workbench,
+        validate: Callable[[bytes | None], Awaitable[str | None]],
+        *,
+        offer: Callable[[], Awaitable[OfferResult]] | None = None,
+        pass_sampling: bool = True,
     ) -> None:
         self.over = anyio.Event()
         self.ended_by: OutOfBudget | ModelError | None = None
         self._bench = bench
         self._validate = validate
+        self._offer = offer or bench.offer
         self._pass_sampling = pass_sampling
         self._validations = 0
         self._errors = 0
         self._slots = anyio.CapacityLimiter(MAX_CONCURRENT)
+        self._validating = anyio.Lock()
         self._clients: set[tuple[str, str]] = set()
         self._replies: dict[str, Message] = {}
 
@@ -68,9 +77,16 @@ class Endpoint:
         """Return the response to any request."""
         path = request.path.rstrip("/")
         if path.endswith("/validate"):
-            return await self._respond_validation()
+            return await self._respond_validation(request)
+        if request.method in ("GET", "HEAD") and path.endswith("/health"):
+            return json_response(200, {"status": "running"})
+        if path.endswith("/offer"):
+            return json_response(200, {"result": (await self._offer()).reply})
         if request.method in ("GET", "HEAD") and path.endswith("/models"):
             return json_response(200, _list_models())
+        if len(request.body) > MAX_BODY:
+            message = f"the body of a request is limited to {MAX_BODY:,} bytes"
+            return json_response(413, {"error": {"message": message}})
         route = _find_route(path)
         if route is None:
             return json_response(404, {"error": {"message": f"there is no endpoint at {path[:200]}"}})
@@ -142,12 +158,17 @@ class Endpoint:
         """Return an earlier reply with all that belongs to it, such as reasoning, which clients do not repeat."""
         return self._replies.get(_message_key(message), message) if message.role == "assistant" else message
 
-    async def _respond_validation(self) -> HttpResponse:
+    async def _respond_validation(self, request: HttpRequest) -> HttpResponse:
+        """Check the file that is sent as the field `file` of a form, or without a body the trial's submission."""
         self._validations += 1
         if self._validations > MAX_VALIDATIONS:
             message = f"the format may be checked at most {MAX_VALIDATIONS} times"
             return json_response(429, {"result": message})
-        reason = await self._validate()
+        async with self._validating:  # one at a time: a large file takes the memory and time of the harness
+            sent = await to_thread.run_sync(read_upload, request.content_type, request.body) if request.body else None
+            if request.body and sent is None:
+                return json_response(400, {"error": "send the submission as the field `file` of a form"})
+            reason = await self._validate(sent)
         result = "Submission is valid." if reason is None else f"Submission invalid! {reason}"
         return json_response(200, {"result": result, "valid": reason is None})
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from email import message_from_bytes
+from email.message import Message
 from http import HTTPStatus
 from typing import Any
 
@@ -12,6 +14,8 @@ import h11
 from anyio.abc import ByteStream, SocketListener
 
 MAX_HEAD = 64 * 1024
+MAX_PART_HEAD = 10_000
+MAX_PARTS = 20
 MAX_BODY = 32 * 10**6
 MAX_BUFFERED = 64 * 10**6
 """Max bytes of all request bodies that are being received or answered at the same time."""
@@ -23,13 +27,17 @@ _CHUNK = 65_536
 
 @dataclass(frozen=True)
 class HttpRequest:
-    """A request: its method, its path without the query, its whole body, and the role it names in a header."""
+    """A request: its method, its path without the query, its whole body, and what its headers say about that.
+
+    `role` is the role of a model that it names.
+    """
 
     method: str
     path: str
     query: str
     body: bytes
     role: str = ""
+    content_type: str = ""
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,8 @@ class RequestRefused(Exception):
 class BodyBudget:
     """Counts the bytes of bodies of all connections, so that many large ones together cannot exhaust the memory."""
 
-    def __init__(self, max_bytes: int = MAX_BUFFERED) -> None:
+    def __init__(self, max_bytes: int = MAX_BUFFERED, max_body: int = MAX_BODY) -> None:
+        self.max_body = max_body
         self._free = max_bytes
 
     def take(self, count: int) -> None:
@@ -70,10 +79,10 @@ class BodyBudget:
         self._free += count
 
 
-async def serve_all(listener: SocketListener, respond: Respond) -> None:
+async def serve_all(listener: SocketListener, respond: Respond, max_body: int = MAX_BODY) -> None:
     """Answer clients, a limited number of them at the same time, until cancelled."""
     slots = anyio.Semaphore(MAX_CONNECTIONS)
-    budget = BodyBudget()
+    budget = BodyBudget(MAX_BUFFERED + max_body - MAX_BODY, max_body)
 
     async def handle(stream: ByteStream) -> None:
         try:
@@ -101,6 +110,23 @@ def json_response(status: int, content: Mapping[str, Any], **headers: str) -> Ht
     """Return a response in JSON; underscores in the names of headers stand for hyphens."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return HttpResponse(status, "application/json", [json.dumps(content).encode()], named)
+
+
+def read_upload(content_type: str, body: bytes) -> bytes | None:
+    """Return the content of the field `file` of a form, or None if it is not among the first parts."""
+    header = Message()
+    header["Content-Type"] = content_type
+    boundary = header.get_boundary()
+    if header.get_content_type() != "multipart/form-data" or not boundary:
+        return None
+    parts = (b"\r\n" + body).split(b"\r\n--" + boundary.encode(errors="replace"), MAX_PARTS + 1)
+    for part in parts[1 : MAX_PARTS + 1]:
+        head, end_of_head, content = part.partition(b"\r\n\r\n")
+        if end_of_head and len(head) < MAX_PART_HEAD:
+            fields = message_from_bytes(head.lstrip(b"\r\n"))
+            if fields.get_param("name", header="Content-Disposition") == "file":
+                return content
+    return None
 
 
 def format_event(content: Mapping[str, Any], name: str | None = None) -> bytes:
@@ -135,8 +161,8 @@ class _Body:
         self._taken = 0
 
     def add(self, data: bytes) -> None:
-        if len(self.content) + len(data) > MAX_BODY:
-            raise RequestRefused(413, f"the body of a request is limited to {MAX_BODY:,} bytes")
+        if len(self.content) + len(data) > self._budget.max_body:
+            raise RequestRefused(413, f"the body of a request is limited to {self._budget.max_body:,} bytes")
         self._budget.take(len(data))
         self._taken += len(data)
         self.content += data
@@ -160,8 +186,10 @@ async def _read_request(stream: ByteStream, connection: h11.Connection, body: _B
             body.add(bytes(event.data))
         elif isinstance(event, h11.EndOfMessage) and head is not None:
             path, _, query = head.target.decode("ascii", errors="replace").partition("?")
-            role = dict(head.headers).get(ROLE_HEADER, b"").decode("ascii", errors="replace").strip()
-            return HttpRequest(head.method.decode("ascii", errors="replace"), path, query, bytes(body.content), role)
+            headers = {name: value.decode("ascii", errors="replace").strip() for name, value in head.headers}
+            method = head.method.decode("ascii", errors="replace")
+            role, kind = headers.get(ROLE_HEADER, ""), headers.get(b"content-type", "")
+            return HttpRequest(method, path, query, bytes(body.content), role, kind)
         else:
             return None
 

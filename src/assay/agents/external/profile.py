@@ -9,11 +9,13 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
+from assay.agents.external.agent import Protocol
 from assay.core.errors import RecordError, UsageError
 from assay.core.quantities import Model
 from assay.core.text import describe_validation_error, did_you_mean
 from assay.core.untrusted import read_plain, read_toml, refuse_links
 from assay.models import MAIN
+from assay.records.code import Solution
 
 MAX_INCLUDED = 10 * 10**6
 """Max bytes of a file that a profile includes."""
@@ -32,6 +34,7 @@ class Profile(Model):
     about: str = ""
     command: tuple[str, ...] = Field(min_length=1, description="program and arguments, run in the workspace")
     arguments: str = Field(default="", description="value of {arguments}; a trial can add others")
+    protocol: Protocol = Field(default="none", description="how it is given the task: acp, or by its command alone")
     asks_models: bool = Field(default=True, description="whether it asks a model; if not, no --model is needed")
     environment: str | None = Field(
         default=None, description="lab environment with its packages: a name or requirements file"
@@ -44,6 +47,12 @@ class Profile(Model):
     )
     included: dict[str, str] = Field(default_factory=dict, description="their content, read with the profile")
     submissions: tuple[str, ...] = Field(default=(), description="more paths to which it writes submissions")
+    solution: tuple[str, ...] = Field(
+        default=Solution().command, description="command that repeats its best solution, where code is submitted"
+    )
+    solution_files: tuple[str, ...] = Field(
+        default=Solution().files, description="patterns of the files of the workspace that this command needs"
+    )
     trajectory: tuple[str, ...] = Field(default=(), description="patterns of files to keep with the record")
     model: str = Field(default=MAIN, description="value of {model}")
 

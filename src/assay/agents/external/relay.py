@@ -1,6 +1,6 @@
-"""Run an agent's command in the lab, with a port on the lab's own 127.0.0.1 forwarded to the harness's socket.
+"""Run an agent's command in the lab, with ports on the lab's own 127.0.0.1 forwarded to the harness's socket.
 
-Usage: relay SOCKET PORT COMMAND…. Input on stdin asks the command to end.
+Usage: relay SOCKET PORT[,PORT] COMMAND…. Input on stdin asks the command to end.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from asyncio.subprocess import DEVNULL, Process
 from pathlib import Path
 
 
-async def main(socket: Path, port: int, command: list[str]) -> int:
+async def main(socket: Path, ports: list[int], command: list[str]) -> int:
     """Run the command to its end, and return its exit code as a shell would."""
     # The path of a socket is limited to 107 characters; through its folder's descriptor it is always short.
     folder = os.open(socket.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -27,7 +27,9 @@ async def main(socket: Path, port: int, command: list[str]) -> int:
         writer.close()
         to_host.close()
 
-    async with await asyncio.start_server(forward, "127.0.0.1", port):
+    async with contextlib.AsyncExitStack() as servers:
+        for port in ports:
+            await servers.enter_async_context(await asyncio.start_server(forward, "127.0.0.1", port))
         try:
             child = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, start_new_session=True)
         except OSError as error:
@@ -60,4 +62,4 @@ def handle_input(child: Process) -> None:
 
 if __name__ == "__main__":
     # Exit without waiting for connections that are still open.
-    os._exit(asyncio.run(main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])))
+    os._exit(asyncio.run(main(Path(sys.argv[1]), [int(port) for port in sys.argv[2].split(",")], sys.argv[3:])))

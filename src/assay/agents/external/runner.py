@@ -12,12 +12,12 @@ from typing import Literal
 import anyio
 
 from assay.agents.external.endpoint import Endpoint
-from assay.agents.external.http import HttpRequest, HttpResponse, json_response, serve_all
+from assay.agents.external.http import MAX_BODY, MAX_HEAD, HttpRequest, HttpResponse, json_response, serve_all
 from assay.agents.workbench import Workbench
 from assay.core.errors import AssayError, LabError, ModelError, UnsafePath
 from assay.lab.execution import OutputBuffer
 from assay.lab.interface import Process
-from assay.records.events import CommandResult, ExternalProcessResult
+from assay.records.events import CommandResult, ExternalProcessResult, OfferResult
 
 SOCKET = "models"
 PORT = 7777
@@ -32,11 +32,20 @@ StopReason = Literal["time", "budget", "models"]
 
 @dataclass(frozen=True)
 class ExternalCommand:
-    """What to run: the command, its environment variables, and further paths to which it writes submissions."""
+    """What to run: the command, its environment variables, and further paths to which it writes submissions.
+
+    A `client` is the source of a program that runs the command and speaks its protocol.
+    """
 
     command: Sequence[str]
     variables: Mapping[str, str] = field(default_factory=dict)
     submissions: Sequence[str] = ()
+    client: Sequence[str] = ()
+
+
+def acp_client(task_file: str) -> list[str]:
+    """Return the words before a command that speaks the Agent Client Protocol: a client that gives it the task."""
+    return ["python", "-u", "-c", files("assay.agents.external").joinpath("acp.py").read_text("utf-8"), task_file]
 
 
 def placeholder_values(bench: Workbench, model: str, task: str, *, resumed: bool) -> dict[str, str]:
@@ -85,12 +94,14 @@ class CannotPause(Exception):
 class ExternalAgentProcess:
     """The process of an external agent, from start to end."""
 
-    def __init__(self, bench: Workbench, command: ExternalCommand, port: int, *, pass_sampling: bool = True) -> None:
-        self.endpoint = Endpoint(bench, self._validate, pass_sampling=pass_sampling)
+    def __init__(
+        self, bench: Workbench, command: ExternalCommand, ports: Sequence[int], *, pass_sampling: bool = True
+    ) -> None:
+        self.endpoint = Endpoint(bench, self._validate, offer=self._offer, pass_sampling=pass_sampling)
         self.stopped_by: StopReason | None = None
         self._bench = bench
         self._command = command
-        self._port = port
+        self._ports = ports
         self._stdout = OutputBuffer()
         self._ended = anyio.Event()
         self._pause_lock = anyio.Lock()
@@ -106,11 +117,13 @@ class ExternalAgentProcess:
         bench, lab = self._bench, self._bench.lab
         relay = files("assay.agents.external").joinpath("relay.py").read_text("utf-8")
         socket_path = f"{lab.paths.status}/{SOCKET}"
-        command = ["python", "-u", "-c", relay, socket_path, str(self._port), *self._command.command]
+        ports = ",".join(map(str, self._ports))
+        command = ["python", "-u", "-c", relay, socket_path, ports, *self._command.client, *self._command.command]
+        max_body = max(MAX_BODY, bench.task.submission.max_size + MAX_HEAD)
         variables = await bench.publish_budget(max(0.0, bench.clock.seconds_left - grace_seconds(bench)))
         process = self._process = await lab.start(command, variables={**variables, **self._command.variables})
         async with await lab.listen(SOCKET) as listener, anyio.create_task_group() as tasks:
-            tasks.start_soon(serve_all, listener, self._respond)
+            tasks.start_soon(serve_all, listener, self._respond, max_body)
             tasks.start_soon(self._collect_output, process)
             try:
                 await self._watch()
@@ -219,12 +232,21 @@ class ExternalAgentProcess:
         with anyio.move_on_after(grace_seconds(self._bench)):
             await self._ended.wait()
 
-    async def _validate(self) -> str | None:
+    async def _validate(self, sent: bytes | None) -> str | None:
+        if sent is not None:
+            return await self._bench.validate(sent=sent)
         try:
             async with self._paused():
                 return await self._bench.validate()
         except CannotPause:
             return "the submission cannot be read at the moment; try again"
+
+    async def _offer(self) -> OfferResult:
+        try:
+            async with self._paused():
+                return await self._bench.offer()
+        except CannotPause:
+            return OfferResult(reply="the submission cannot be read at the moment; try again")
 
     @asynccontextmanager
     async def _paused(self) -> AsyncIterator[None]:

@@ -25,7 +25,7 @@ from assay.core.text import cut_middle
 from assay.models import MAIN, Message, Reply
 from assay.records.events import GAVE_UP, FailureCause
 
-SUBMIT, VALIDATE = "submit", "validate"
+SUBMIT, VALIDATE, OFFER = "submit", "validate", "offer"
 TRUNCATED_OBSERVATION = 200
 
 
@@ -34,7 +34,7 @@ class Shell(Agent):
 
     summary = "a model issues one bash command after another; the minimal agent"
     asks_models: ClassVar[bool] = True
-    calls: ClassVar[tuple[str, ...]] = ("model", "note", "action", "command", "validation")
+    calls: ClassVar[tuple[str, ...]] = ("model", "note", "action", "command", "validation", "offer")
 
     protocol: Protocol = Field("tools", description="how the model issues commands: tools (tool calls) or text")
     share: float = Field(0.25, gt=0, le=1, description="default time limit of a command, as a share of the time left")
@@ -70,7 +70,11 @@ class Shell(Agent):
         instructions = templates.fill(
             "system", share=f"{100 * self.share:g}", format=templates.fill(f"{self.protocol}_format")
         )
-        task = briefing(bench, check="The command `validate` checks whether its format is valid, without a score.")
+        task = briefing(
+            bench,
+            check="The command `validate` checks whether its format is valid, without a score.",
+            offer="The command `offer`, on its own, offers your submission as a candidate.",
+        )
         return [
             Message(role="system", text=instructions),
             Message(role="user", text=f"{task}\n\n({remaining_budget(bench)})"),
@@ -92,6 +96,8 @@ class Shell(Agent):
         async def perform() -> Observation:
             if command.command == SUBMIT:
                 return Observation("The work has ended.")
+            if command.command == OFFER:
+                return Observation((await bench.offer()).reply)
             if command.command == VALIDATE:
                 return Observation(await check_submission(bench))
             seconds = command.seconds or self.share * bench.clock.seconds_left

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from assay.agents.agent import Agent
 from assay.agents.workbench import Workbench
+from assay.records.code import Solution
 from assay.records.events import AnyRequest, CommandRequest, WriteRequest
 from assay.tasks import Task
 
@@ -40,6 +41,12 @@ class Starter(Agent):
         return isinstance(request, WriteRequest) and (
             request.path == "starter.json" or (request.path, request.digest) == ("starter.py", written)
         )
+
+    def find_solution(self, task: Task) -> Solution:
+        """Return the script that it runs."""
+        if script := task.starter_script:
+            return Solution(("python", script), (script,))
+        return Solution(CONSTANT, ("starter.py", "starter.json"))
 
     async def work(self, bench: Workbench) -> None:
         """Run the starter's script if it has one; a starter without one is already the submission."""

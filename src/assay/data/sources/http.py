@@ -13,7 +13,7 @@ from assay.core.disk import file_lock, hash_file, sync_folder, write_json
 from assay.core.disk_space import DISK_IS_FULL, check_space
 from assay.core.errors import SourceError
 from assay.core.home import Home
-from assay.core.progress import Advance, Progress
+from assay.core.progress import Advance, ByteCount, Progress
 from assay.core.quantities import format_size
 from assay.data import files
 from assay.tasks.model import WebFile
@@ -92,7 +92,8 @@ class _Part:
 
 def _download(source: WebFile, part: _Part, progress: Progress) -> None:
     """Download the rest of a file; retry after an interruption as long as each attempt makes progress."""
-    with progress.stage(f"Downloading {PurePosixPath(source.file).name}", source.size) as advance:
+    size = None if source.size is None else ByteCount(source.size)
+    with progress.stage(f"Downloading {PurePosixPath(source.file).name}", size) as advance:
         advance(part.size)
         while True:
             before = part.size

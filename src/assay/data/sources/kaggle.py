@@ -19,7 +19,7 @@ from assay.core.disk import file_lock, sync_folder, write_json
 from assay.core.disk_space import DISK_IS_FULL, check_space
 from assay.core.errors import MissingDependency, SourceError, UsageError
 from assay.core.home import Home
-from assay.core.progress import Progress
+from assay.core.progress import ByteCount, Progress
 from assay.core.quantities import format_size
 from assay.data.proof import refuse_unproven
 from assay.data.raw_data import Origin, RawData, refuse_links_within
@@ -82,7 +82,10 @@ def _differs(archive: Path, md5: str, published: str | None, *, own: bool) -> st
 
 def _md5_of(archive: Path, progress: Progress) -> str:
     digest = hashlib.md5(usedforsecurity=False)
-    with archive.open("rb") as file, progress.stage(f"Checking {archive.name}", archive.stat().st_size) as advance:
+    with (
+        archive.open("rb") as file,
+        progress.stage(f"Checking {archive.name}", ByteCount(archive.stat().st_size)) as advance,
+    ):
         while block := file.read(_BLOCK):
             digest.update(block)
             advance(len(block))
@@ -142,7 +145,8 @@ def _download(competition: str, archive: Path, progress: Progress) -> None:
             missing = first.size - first.have
             check_space(archive.parent, missing + first.size, f"downloading and extracting {archive.name}")
         amount = f" ({format_size(first.size)})" if first.size is not None else ""
-        with progress.stage(f"Downloading {archive.name}{amount}", first.size) as advance:
+        size = None if first.size is None else ByteCount(first.size)
+        with progress.stage(f"Downloading {archive.name}{amount}", size) as advance:
             with suppress(BrokenPipeError):  # it has exited, and its last line says why
                 process.stdin.write("go\n")
                 process.stdin.flush()

@@ -2,7 +2,7 @@
 
 from pathlib import Path, PurePosixPath
 
-from assay.core.disk import hash_file
+from assay.core.disk import hash_file, hash_tree
 from assay.core.disk_space import check_space, folder_size
 from assay.core.errors import SourceError, UsageError
 from assay.data import files
@@ -23,14 +23,15 @@ def collect_local_files(task: Task, scratch: Path, *, user_copy: Path | None, un
         if not target.parts or target.is_absolute() or ".." in target.parts:
             raise UsageError(f"{task.id}: {data.name!r} under [[source.local]] leads out of the raw folder")
         if path.is_dir():
-            if data.sha256:
-                raise UsageError(f"{task.id}: {path} is a folder; under [[source.local]], sha256 is for files")
             refuse_links_within(path)
+        if data.sha256 and not unverified:
+            digest = hash_tree(path) if path.is_dir() else hash_file(path)
+            if digest != data.sha256:
+                refuse_unproven(f"{path} is not what this task was made from: SHA-256 {digest}, not {data.sha256}")
+        if path.is_dir():
             check_space(scratch, folder_size(path), f"copying {path}")
             files.copy_tree(path, scratch / target)
         else:
-            if data.sha256 and not unverified and (digest := hash_file(path)) != data.sha256:
-                refuse_unproven(f"{path} is not the file this task was made from: SHA-256 {digest}, not {data.sha256}")
             check_space(scratch, path.stat().st_size, f"copying {path}")
             files.copy([(path, scratch / target)])
     verified = not unverified and all(data.sha256 for data in task.source.local)

@@ -92,19 +92,7 @@ class Answers(ABC):
 
     def needed_columns(self) -> list[str]:
         """Return the columns of the answers that ids, rules, codecs or the metric refer to."""
-        submission, metric = self.task.submission, self.task.metric
-        names = [submission.id, *submission.id_with] if submission.id and submission.by_id else []
-        for name, rule in self.scored():
-            names.append(rule.answer or name)
-            for codec in (rule.codec, rule.truth):
-                names.extend(codec.answers.values() if codec else ())
-        for columns in metric.answers.values():
-            names.extend([columns] if isinstance(columns, str) else columns)
-        if submission.skip:
-            names.append(submission.skip.column)
-        if metric.unit:
-            names.append(metric.unit.partition(":")[0])
-        return list(dict.fromkeys(names))
+        return list(self.task.answer_columns)
 
     def skipped(self) -> NDArray[np.bool_] | None:
         """Return which answers do not count; None if all do."""

@@ -1,6 +1,5 @@
 """The lab as a sandbox of Inspect: each command runs in its own sandbox, files are read through the lab."""
 
-import asyncio
 import json
 import math
 import os
@@ -28,7 +27,8 @@ from assay.core.home import Home
 from assay.core.quantities import Model
 from assay.data.store import Prepared, load_prepared
 from assay.interop.inspect.machine_lock import machine_lock
-from assay.lab import Lab, Limits, SandboxName, Setup, find_environment, open_lab, workspace
+from assay.lab import Lab, Limits, SandboxName, Setup, find_environment, workspace
+from assay.lab.held import HeldLab
 from assay.lab.lab import DATA
 from assay.runs.descriptions import Describe, choose_description
 from assay.tasks import Registry, Task
@@ -54,53 +54,6 @@ class LabSpec(Model):
         """Return the description of the task."""
         choose_description(task, self.describe, None)
         return (task.obfuscated or "") if self.describe == "obfuscated" else task.description
-
-
-class HeldLab:
-    """A lab that one call opens and another closes, as Inspect's sandbox interface requires.
-
-    `open_lab` is a context manager, which must exit in the task and cancel scope that entered it, but Inspect enters
-    and exits scopes of its own between its two calls. So a separate task keeps the lab open. It belongs to Inspect's
-    event loop, whose thread outlives every lab; a lab that is not closed is closed when the loop ends.
-    """
-
-    def __init__(self, lab: Lab, closing: asyncio.Event, keeper: asyncio.Task[None]) -> None:
-        self.lab = lab
-        self._closing = closing
-        self._keeper = keeper
-
-    @classmethod
-    async def open(cls, home: Home, setup: Setup, sandbox: SandboxName) -> "HeldLab":
-        """Open a lab; it stays open until `close`."""
-        opened: asyncio.Future[Lab] = asyncio.get_running_loop().create_future()
-        closing = asyncio.Event()
-
-        async def keep_open() -> None:
-            try:
-                async with open_lab(home, setup, sandbox) as lab:
-                    opened.set_result(lab)
-                    await closing.wait()
-            except Exception as error:
-                if opened.done():
-                    raise
-                opened.set_exception(error)
-
-        keeper = asyncio.create_task(keep_open())
-        try:
-            return cls(await asyncio.shield(opened), closing, keeper)
-        except BaseException:
-            closing.set()
-            with anyio.CancelScope(shield=True):
-                await asyncio.wait([keeper])
-            raise
-
-    async def close(self) -> None:
-        """Close the lab, and return when it is gone."""
-        self._closing.set()
-        with anyio.CancelScope(shield=True):
-            await asyncio.wait([self._keeper])
-        if not self._keeper.cancelled():
-            self._keeper.result()
 
 
 @sandboxenv(name="assay")

@@ -43,6 +43,9 @@ from assay.records.events import (
     ModelResult,
     NodeRequest,
     NoteRequest,
+    Offered,
+    Picked,
+    Reran,
     Restarted,
     SnapshotTaken,
     Started,
@@ -87,7 +90,7 @@ def make_transcript(
                 transcript.append(ScoreEvent(score=score, **when))
             case CallFinished() | SnapshotTaken():
                 pass  # a result is shown with its call, and snapshots are not in the log
-            case Started() | LabOpened() | Restarted() | Inapplicable() | Submitted():
+            case Started() | LabOpened() | Restarted() | Offered() | Picked() | Reran() | Inapplicable() | Submitted():
                 transcript.append(InfoEvent(source=event.kind, data=describe_event(event), **when))
             case _:
                 assert_never(event)

@@ -7,9 +7,11 @@ names, and `choice.py` finds the strongest that works here. With `none`, nothing
 
 from typing import TYPE_CHECKING
 
+from assay.core.errors import UsageError
 from assay.core.plugins import Plugins
 
 if TYPE_CHECKING:
+    from assay.lab.interface import Layout
     from assay.lab.sandboxes.base import Sandbox
 
 SANDBOXES: "Plugins[type[Sandbox]]" = Plugins("sandboxes", "sandbox")
@@ -20,3 +22,9 @@ AUTO = "auto"
 def check_sandbox(name: str) -> str:
     """Return `name`; raise `UsageError` unless it is `auto` or names a sandbox."""
     return name if name == AUTO else SANDBOXES.check(name)
+
+
+def check_layout(name: str, layout: "Layout") -> None:
+    """Raise `UsageError` if the labs of a sandbox cannot have a layout: it takes mounts of single files in `/home`."""
+    if layout not in getattr(SANDBOXES.load(name), "layouts", ("workspace",)):
+        raise UsageError(f"sandbox {name} cannot show the layout {layout}; pass --sandbox bubblewrap")

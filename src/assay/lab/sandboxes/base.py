@@ -103,6 +103,9 @@ def build_variables(setup: Setup, environment: Path, workspace: str) -> dict[str
         "OPENBLAS_NUM_THREADS": threads,
         "MKL_NUM_THREADS": threads,
         "LOKY_MAX_CPU_COUNT": threads,
+        # Without these, imports print that there is no network, and which processor instructions are used.
+        "NO_ALBUMENTATIONS_UPDATE": "1",
+        "TF_CPP_MIN_LOG_LEVEL": "1",
     }
     if library_path(setup.environment):
         fixed["LD_LIBRARY_PATH"] = f"{environment}/lib"

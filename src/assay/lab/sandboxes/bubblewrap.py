@@ -18,7 +18,7 @@ from assay.core.home import Home
 from assay.lab.environments import INSIDE, TOOLS_INSIDE
 from assay.lab.host.cgroups import Freezer
 from assay.lab.host.slots import LabSlot
-from assay.lab.interface import LabPaths, Sealing, Setup
+from assay.lab.interface import LabPaths, Layout, Sealing, Setup
 from assay.lab.sandboxes import seccomp
 from assay.lab.sandboxes.base import (
     NOT_STARTED,
@@ -29,7 +29,7 @@ from assay.lab.sandboxes.base import (
     pin_to_processors,
     sealed_file,
 )
-from assay.lab.sandboxes.bwrap_args import STATUS, WORKSPACE, build_arguments, find_bwrap, version
+from assay.lab.sandboxes.bwrap_args import STATUS, WORKSPACES, build_arguments, find_bwrap, version
 from assay.lab.sandboxes.freeze import freeze_tree, thaw_tree
 from assay.lab.workspace import Owner
 
@@ -37,13 +37,14 @@ _START_TIMEOUT = 120.0
 _KILL_TIMEOUT = 30.0
 # In the sandbox and not by bwrap, whose failures count as those of the machine: other code in the lab may have removed
 # the permission to enter the workspace.
-_ENTER = ["/bin/sh", "-c", f'cd "$0" || exit {NOT_STARTED}; exec "$@"', WORKSPACE]
+_ENTER = ["/bin/sh", "-c", f'cd "$0" || exit {NOT_STARTED}; exec "$@"']
 
 
 class Bubblewrap:
     """Starts each command in its own namespaces."""
 
     own_user, own_cgroups, mounts_data = True, True, True
+    layouts: tuple[Layout, ...] = ("workspace", "mlebench")
 
     def __init__(self, home: Home, slot: LabSlot, setup: Setup) -> None:
         self._slot = slot
@@ -52,8 +53,10 @@ class Bubblewrap:
         self._join = join_cgroups(slot.group)
         self._arguments = build_arguments(home, slot, setup)
         self._limits = apply_rlimits(setup.limits, memory_per_process="memory" not in slot.group.enforced)
-        self._variables = build_variables(setup, Path(INSIDE), WORKSPACE)
-        self.paths = LabPaths(WORKSPACE, INSIDE, STATUS, TOOLS_INSIDE if setup.tools else None)
+        workspace = WORKSPACES[setup.layout]
+        self._enter = [*_ENTER, workspace]
+        self._variables = build_variables(setup, Path(INSIDE), workspace)
+        self.paths = LabPaths(workspace, INSIDE, STATUS, TOOLS_INSIDE if setup.tools else None, setup.layout)
         self.sealing = _sealing(slot, setup)
 
     async def start(
@@ -105,7 +108,7 @@ class Bubblewrap:
         with sealed_file(options) as arguments, sealed_file(self._filter) as rules:
             handles = {"args": arguments, "seccomp": rules, **(descriptors or {})}
             flags = [word for name, handle in handles.items() for word in (f"--{name}", str(handle))]
-            yield [*join, *self._program, *flags, "--", *_ENTER, *self._limits, *command], tuple(handles.values())
+            yield [*join, *self._program, *flags, "--", *self._enter, *self._limits, *command], tuple(handles.values())
 
 
 class BubblewrapCommand:

@@ -16,10 +16,11 @@ from assay.core.errors import LabError
 from assay.core.home import Home
 from assay.lab.environments import INSIDE, TOOLS_INSIDE, WEIGHTS_INSIDE
 from assay.lab.host.slots import LabSlot
-from assay.lab.interface import Setup
+from assay.lab.interface import Layout, Setup
 from assay.lab.sandboxes.base import SYSTEM_PATH
 
 WORKSPACE = "/workspace"
+WORKSPACES: dict[Layout, str] = {"workspace": WORKSPACE, "mlebench": "/home"}
 STATUS = "/lab"
 # What a lab sees of the machine's own /etc: program alternatives, library paths, certificates, time zone.
 ETC_FOLDERS = ("alternatives", "ld.so.conf.d", "ssl/certs")
@@ -34,12 +35,14 @@ _ETC_TEXTS = {
 _SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 
 _MIN_VERSION = (0, 8)
+DESCRIPTION = "description.md"
+_MAX_ENTRIES = 2500  # bwrap takes 9,000 arguments
 
 
 def build_arguments(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
     """Return the arguments of bwrap. The order matters: later mounts cover earlier ones."""
     tmpfs_size = str(max(setup.limits.memory // 4, 2**20))
-    data = ["--ro-bind", str(setup.data.resolve()), f"{WORKSPACE}/data"] if setup.data else []
+    workspace = WORKSPACES[setup.layout]
     tools = ["--ro-bind", str(setup.tools.resolve()), TOOLS_INSIDE] if setup.tools else []
     weights = ["--ro-bind", str(setup.weights.resolve()), WEIGHTS_INSIDE] if setup.weights else []
     return [
@@ -54,9 +57,24 @@ def build_arguments(home: Home, slot: LabSlot, setup: Setup) -> list[str]:
         "--perms", "1777", "--size", tmpfs_size, "--tmpfs", "/tmp", "--symlink", "/tmp", "/var/tmp",
         "--ro-bind", str(setup.environment.resolve()), INSIDE, *tools, *weights,
         "--ro-bind", str(slot.status), STATUS,
-        "--bind", str(slot.workspace), WORKSPACE, *data,
+        "--bind", str(slot.workspace), workspace, *_mount_data(slot, setup, f"{workspace}/data"),
+        *(word for path, folder in setup.links.items() for word in ("--symlink", f"{workspace}/{folder}", path)),
         "--remount-ro", "/", "--chdir", "/", "--clearenv",
     ]  # fmt: skip
+
+
+def _mount_data(slot: LabSlot, setup: Setup, inside: str) -> list[str]:
+    """Mount the data; as in MLE-bench's container, with the description among them."""
+    if setup.data is None:
+        return []
+    if setup.layout == "workspace":
+        return ["--ro-bind", str(setup.data.resolve()), inside]
+    entries = sorted(setup.data.resolve().iterdir())
+    if len(entries) > _MAX_ENTRIES:
+        raise LabError(f"layout mlebench mounts at most {_MAX_ENTRIES} files and folders; the data have {len(entries)}")
+    described = [*entries, slot.status / DESCRIPTION]
+    mounts = (word for entry in described for word in ("--ro-bind", str(entry), f"{inside}/{entry.name}"))
+    return ["--size", "1048576", "--tmpfs", inside, *mounts, "--remount-ro", inside]
 
 
 def find_bwrap() -> str:

@@ -181,9 +181,10 @@ _DENIED = {  # name: (x86_64, aarch64); None where the processor has no such cal
     "io_setup": (206, 0),
 }  # fmt: skip
 
-# What namespaces would separate: sockets, queues and shared memory of System V and POSIX.
+# What namespaces would separate: sockets, queues and shared memory of System V and POSIX, and the list of mounts.
 _SHARED_BY_ALL = {
     "socket": (41, 198), "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
+    "statmount": (457, 457), "listmount": (458, 458),
 }  # fmt: skip
 _OF_ANY_PROCESS = {
     "sched_setparam": (142, 118), "sched_setscheduler": (144, 119), "sched_setattr": (314, 274),

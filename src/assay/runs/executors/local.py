@@ -79,7 +79,7 @@ class LocalExecutor:
             if file.resources.gpus > len(self._free):
                 needed, available = plural(file.resources.gpus, "GPU"), len(self._free)
                 raise AssayError(
-                    f"{folder.path.name} needs {needed}, but this machine has {available}; see: assay lab doctor"
+                    f"{folder.path.name} needs {needed}, but this machine has {available}; see: assay doctor"
                 )
         # Loaded in the fork server, which the processes of all trials are forked from.
         models = {name for file in files.values() for name in file.models.values()}

@@ -13,8 +13,9 @@
     localStorage.setItem("assay-theme", root.dataset.theme);
   });
 
-  // Filter rows by words.
+  // Filter rows by words, which are kept in the address.
   const filter = document.getElementById("filter");
+  if (filter) filter.value = new URLSearchParams(location.search).get("find") || "";
   const applyFilter = () => {
     const words = filter ? filter.value.toLowerCase().split(/\s+/).filter(Boolean) : [];
     for (const row of document.querySelectorAll("[data-filter]")) {
@@ -23,7 +24,14 @@
     }
   };
   if (filter) {
-    filter.addEventListener("input", applyFilter);
+    filter.addEventListener("input", () => {
+      const address = new URL(location.href);
+      if (filter.value) address.searchParams.set("find", filter.value);
+      else address.searchParams.delete("find");
+      history.replaceState(null, "", address);
+      applyFilter();
+    });
+    applyFilter();
     filter.addEventListener("keydown", (event) => {
       if (event.key === "Enter") event.preventDefault(); // it would submit the form around it
     });
@@ -33,7 +41,7 @@
   for (const form of document.querySelectorAll("form[data-submit-on-change]")) {
     form.querySelector("button[type=submit]")?.classList.add("hidden");
     form.addEventListener("change", (event) => {
-      if (event.target.name) form.requestSubmit();
+      if (event.target.name && event.target !== filter) form.requestSubmit();
     });
   }
 
@@ -73,6 +81,22 @@
     });
   }
 
+  // Say so where a table is wider than its box.
+  const markCut = () => {
+    for (const box of document.querySelectorAll(".scroll")) {
+      const cut = box.scrollWidth > box.clientWidth + 2 && box.querySelector("table");
+      const cue = box.previousElementSibling?.classList.contains("cue") ? box.previousElementSibling : null;
+      if (cut && !cue) {
+        const words = document.createElement("span");
+        words.className = "cue";
+        words.textContent = "more columns →";
+        box.before(words);
+      } else if (!cut && cue) cue.remove();
+    }
+  };
+  markCut();
+  addEventListener("resize", markCut);
+
   // Live: fetch the page again when the server says that something changed, and replace only what differs.
   const openIn = (element) => [...element.querySelectorAll("details[open][id]")].map((one) => one.id);
   const replace = (old, fresh) => {
@@ -104,9 +128,11 @@
     if (focused && document.activeElement?.id !== focused) document.getElementById(focused)?.focus({ preventScroll: true });
     document.querySelectorAll("table.sortable").forEach(sortBody);
     applyFilter();
+    markCut();
   };
   const address = document.body.dataset.updates;
   const live = document.getElementById("live");
+  const showLive = () => (live.textContent = document.querySelector("[data-running]") ? "Live" : "");
   if (address) {
     const source = new EventSource(address);
     let version = document.body.dataset.version;
@@ -121,6 +147,7 @@
       try {
         const answer = await fetch(location.pathname + location.search);
         if (answer.ok) update(new DOMParser().parseFromString(await answer.text(), "text/html"));
+        showLive();
       } catch {
         live.textContent = "Not connected";
       }
@@ -131,7 +158,7 @@
       }
     };
     source.addEventListener("message", (message) => {
-      live.textContent = "Live";
+      showLive();
       if (version !== message.data) refresh();
       version = message.data;
     });
@@ -182,11 +209,11 @@
   const followHash = () => {
     const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (!target) return;
-    if (target.classList.contains("entry")) go(target);
+    const entry = target.closest(".entry");
+    if (entry) go(entry);
     else {
       openAround(target);
-      const details = target.querySelector("details");
-      if (details && target.tagName === "LI") details.open = true;
+      target.querySelectorAll("details.fold").forEach((one) => (one.open = true));
       target.scrollIntoView();
     }
   };

@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.core.values import Estimate, Rate
+from assay.core.values import Estimate
 from assay.models.messages import Usage
 from assay.records import RunFolder
-from assay.results.estimate import estimate_mean, estimate_rate, estimate_success, summarize_tasks
+from assay.results.claims import Claim, Population, claim_mean, claim_sample, collect_outcomes
+from assay.results.estimate import estimate_mean, summarize_tasks
 from assay.results.frame import RuleSet, TrialRow, group_by, read_frame
 from assay.results.trajectory import FAILURE_KINDS, FailureKind, Trajectory, read_trajectory
 
@@ -37,8 +38,8 @@ class Gains:
 
     task: str
     agent: str
-    success: Rate | None
-    beyond_noise: Rate | None
+    success: Claim | None
+    beyond_noise: Claim | None
     improvement: Estimate | None
     improvement_of_all: Estimate | None
 
@@ -47,22 +48,24 @@ class Gains:
 class Effort:
     """How one agent worked: means over its finished trials, and shares of them.
 
-    `troubles` are shares of trials in which a problem occurred, whether the agent recovered or not. `failures` are
-    trials without a valid submission, by cause. A cost is None if the price of any reply is unknown.
+    `troubles` are shares of trials in which a problem occurred, whether the agent recovered or not. `failed` is the
+    share of trials without a valid submission, `failures` that of each cause. A cost is None if the price of any reply
+    is unknown.
     """
 
     agent: str
     trials: int
-    submitted: Rate
-    ended_by_itself: Rate
+    submitted: Claim
+    ended_by_itself: Claim
     seconds: Estimate
     steps: Estimate
     tokens: Estimate
     tokens_by_role: Mapping[str, float]
     cost: Estimate | None
     cost_by_role: Mapping[str, float | None]
-    troubles: Mapping[FailureKind, Rate]
-    failures: Mapping[str, int]
+    troubles: Mapping[FailureKind, Claim]
+    failed: Claim
+    failures: Mapping[str, Claim]
 
 
 @dataclass(frozen=True)
@@ -128,14 +131,19 @@ def _gains(outcomes: Sequence[TrialRow]) -> Gains:
     known = all(outcome.improvement is not None for outcome in outcomes if outcome.valid) and all(
         outcome.grade.baseline is not None for outcome in outcomes if outcome.grade
     )
+    beyond = collect_outcomes(outcomes, "success", value_of=_succeeds_beyond_noise)
     return Gains(
         task=cell.task,
         agent=cell.agent,
         success=cell.success_published,
-        beyond_noise=estimate_success(outcomes, lambda outcome: outcome.success_beyond_noise),
+        beyond_noise=claim_mean(beyond, Population.THESE) if beyond.values else None,
         improvement=cell.improvement,
         improvement_of_all=estimate_mean(outcome.improvement or 0.0 for outcome in outcomes) if known else None,
     )
+
+
+def _succeeds_beyond_noise(outcome: TrialRow) -> float | None:
+    return None if outcome.success_beyond_noise is None else float(outcome.success_beyond_noise)
 
 
 def _effort(trials: Sequence[EvaluatedTrial]) -> Effort:
@@ -146,12 +154,14 @@ def _effort(trials: Sequence[EvaluatedTrial]) -> Effort:
         for role in roles
     }
     costs = [trajectory.cost for trajectory in trajectories if trajectory.cost is not None]
-    causes = Counter(cause for trial in trials if (cause := find_failure_cause(trial)))
+    causes = [find_failure_cause(trial) for trial in trials]
     return Effort(
         agent=trials[0].outcome.agent,
         trials=n,
-        submitted=_share(trajectory.submitted for trajectory in trajectories),
-        ended_by_itself=_share(trajectory.end in ("final answer", "content") for trajectory in trajectories),
+        submitted=_share(trials, "submitted", [trajectory.submitted for trajectory in trajectories]),
+        ended_by_itself=_share(
+            trials, "finished by itself", [trajectory.end in ("final answer", "content") for trajectory in trajectories]
+        ),
         seconds=_mean(trajectory.seconds for trajectory in trajectories),
         steps=_mean(trajectory.steps for trajectory in trajectories),
         tokens=_mean(trajectory.tokens for trajectory in trajectories),
@@ -159,17 +169,24 @@ def _effort(trials: Sequence[EvaluatedTrial]) -> Effort:
         cost=estimate_mean(costs) if len(costs) == n else None,
         cost_by_role={role: None if usage.cost is None else usage.cost / n for role, usage in used.items()},
         troubles={
-            trouble: _share(trouble in trajectory.troubles for trajectory in trajectories) for trouble in FAILURE_KINDS
+            trouble: _share(trials, trouble, [trouble in trajectory.troubles for trajectory in trajectories])
+            for trouble in FAILURE_KINDS
         },
-        failures=dict(causes.most_common()),
+        failed=_share(trials, "failed", [cause is not None for cause in causes]),
+        failures={
+            cause: _share(trials, cause, [cause == other for other in causes])
+            for cause, _ in Counter(filter(None, causes)).most_common()
+        },
     )
 
 
-def _share(hits: Iterable[bool]) -> Rate:
-    counted = list(hits)
-    rate = estimate_rate(sum(counted), len(counted))
-    assert rate is not None, "trials are grouped, so there is at least one"
-    return rate
+def _share(trials: Sequence[EvaluatedTrial], measure: str, hits: Sequence[bool]) -> Claim:
+    """Return the mean over tasks of the share of trials."""
+    sample: dict[str, list[float]] = {}
+    for trial, hit in zip(trials, hits, strict=True):
+        sample.setdefault(trial.outcome.task, []).append(float(hit))
+    population = Population.LIKE if len(sample) > 1 else Population.THESE
+    return claim_sample(trials[0].outcome.agent, measure, sample, population=population)
 
 
 def _mean(values: Iterable[float]) -> Estimate:

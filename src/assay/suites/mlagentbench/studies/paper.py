@@ -1,13 +1,15 @@
 """`assay study paper`: the tables of the MLAgentBench paper for the trials of runs: success, improvement and effort."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
+from assay.core.claim import Claim, format_rate
 from assay.core.quantities import format_cost
 from assay.core.table import Column, Formatted, Table, Value
 from assay.core.text import plural
-from assay.core.values import NOTHING, Estimate, Rate, format_change, format_interval, format_percent
+from assay.core.values import NOTHING, Estimate, format_change, format_interval, format_percent
 from assay.records import RunFolder, read_trials
+from assay.results.claims import claim_sample
 from assay.results.frame import make_registry
 from assay.results.published_figures import PublishedFigures, load_published_figures
 from assay.results.trajectory import FAILURE_KINDS
@@ -26,7 +28,7 @@ _PROBLEMS: Mapping[str, str] = {
 _DIFFERENT, _SIMILAR = "≠", "≈"
 _NOTES = (
     "Success: more than 10% over the starter's measured mean, or a medal where there is a leaderboard; share of all "
-    "finished trials, with a 95% Wilson interval.",
+    "finished trials, with a 95% interval on this task.",
     "Beyond noise: also better than the starter by more than two standard deviations of its seeds.",
     "Improvement: mean ± standard error of valid submissions; invalid as 0: mean of all finished trials.",
     "Means over tasks weight all tasks equally. problem: share of trials in which it occurred.",
@@ -86,7 +88,7 @@ def _make_gains(paper: Paper, suffix: str) -> Table:
             gains.task,
             agent,
             _write_rate(gains.success),
-            gains.beyond_noise and Formatted(gains.beyond_noise, format_percent(gains.beyond_noise.value)),
+            gains.beyond_noise,
             _write_estimate(gains.improvement),
             gains.improvement.n if gains.improvement else 0,
             gains.improvement_of_all
@@ -103,25 +105,30 @@ def _make_gains(paper: Paper, suffix: str) -> Table:
 
 
 def _make_means(paper: Paper, suffix: str) -> Table:
-    def mean(agent: str, value_of: Callable[[Gains], float | None], write: Callable[[float], str]) -> Value:
-        values = [value_of(gains) for (_, name), gains in paper.gains.items() if name == agent]
-        known = [value for value in values if value is not None]
-        return Formatted(fmean(known), f"{write(fmean(known))} ({plural(len(known), 'task')})") if known else None
+    def gains_of(agent: str) -> list[Gains]:
+        return [gains for (_, name), gains in paper.gains.items() if name == agent]
+
+    def success(agent: str) -> Value:
+        rates = {gains.task: [gains.success.value] for gains in gains_of(agent) if gains.success}
+        if not rates:
+            return None
+        claim = claim_sample(agent, "success", rates)
+        return Formatted(claim, f"{format_rate(claim)}, {plural(len(rates), 'task')}")
+
+    def improvement(agent: str) -> Value:
+        means = [gains.improvement.mean for gains in gains_of(agent) if gains.improvement]
+        return (
+            Formatted(fmean(means), f"{format_change(fmean(means))} ({plural(len(means), 'task')})") if means else None
+        )
 
     columns = (
         Column("agent", min_width=8),
-        Column("success", "success rate", "percent"),
+        Column("success", "success rate", "rate"),
         Column("improvement", "average improvement", "change"),
     )
-    rows = [
-        (
-            agent,
-            mean(agent, lambda gains: gains.success.value if gains.success else None, format_percent),
-            mean(agent, lambda gains: gains.improvement.mean if gains.improvement else None, format_change),
-        )
-        for agent in paper.agents
-    ]
-    return Table(f"means{suffix}", columns, tuple(rows), f"{paper.rules}, means over tasks")
+    rows = [(agent, success(agent), improvement(agent)) for agent in paper.agents]
+    note = "Intervals: 95%, on tasks like these."
+    return Table(f"means{suffix}", columns, tuple(rows), f"{paper.rules}, means over tasks", (note,))
 
 
 def _make_efforts(paper: Paper, suffix: str) -> Table:
@@ -149,8 +156,8 @@ def _list_measures(effort: Effort, paper: Paper) -> Iterator[tuple[str, Value]]:
     every = list(paper.efforts.values())
     roles = list(dict.fromkeys(role for other in every for role in other.tokens_by_role))
     yield "trials", Formatted(effort.trials, str(effort.trials))
-    yield "submitted", _percent(effort.submitted.value)
-    yield "finished by itself", _percent(effort.ended_by_itself.value)
+    yield "submitted", _write_share(effort.submitted)
+    yield "finished by itself", _write_share(effort.ended_by_itself)
     yield "minutes", Formatted(effort.seconds.mean / 60, f"{effort.seconds.mean / 60:.1f}")
     yield "steps", Formatted(effort.steps.mean, f"{effort.steps.mean:.1f}")
     yield "tokens", Formatted(effort.tokens.mean, f"{effort.tokens.mean:,.0f}")
@@ -164,10 +171,10 @@ def _list_measures(effort: Effort, paper: Paper) -> Iterator[tuple[str, Value]]:
             yield f"  cost, {role}", Formatted(effort.cost_by_role[role], format_cost(effort.cost_by_role[role]))
     for trouble in FAILURE_KINDS:
         if any(other.troubles[trouble].count for other in every):
-            yield f"problem: {_PROBLEMS[trouble]}", _percent(effort.troubles[trouble].value)
-    yield "failed", _percent(sum(effort.failures.values()) / effort.trials)
+            yield f"problem: {_PROBLEMS[trouble]}", _write_share(effort.troubles[trouble])
+    yield "failed", _write_share(effort.failed)
     for cause in dict.fromkeys(cause for other in every for cause in other.failures):
-        yield f"  {_PROBLEMS.get(cause, cause)}", _percent(effort.failures.get(cause, 0) / effort.trials)
+        yield f"  {_PROBLEMS.get(cause, cause)}", _write_share(effort.failures.get(cause))
 
 
 def _make_published(paper: Paper, published: PublishedFigures, suffix: str) -> list[Table]:
@@ -207,11 +214,12 @@ def _one_decimal(value: float | None) -> Value:
     return None if value is None else Formatted(value, f"{value:.1f}".replace("-", "−"))
 
 
-def _percent(share: float) -> Formatted:
-    return Formatted(share, format_percent(share))
+def _write_share(claim: Claim | None) -> Formatted:
+    """Return a share with its interval, in a column that has other measures, too."""
+    return Formatted(0.0, "none") if claim is None else Formatted(claim.value, format_rate(claim))
 
 
-def _write_rate(rate: Rate | None) -> Value:
+def _write_rate(rate: Claim | None) -> Value:
     if rate is None:
         return None
     return Formatted(rate, f"{format_percent(rate.value)} of {rate.trials} ({format_interval(rate)})")

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.grading.metrics import metric
-from assay.grading.metrics.classification import roc_curve
+from assay.grading.metrics.classification import area_below, roc_curve
 
 
 @metric("weighted area under the ROC curve", "higher", depends_on="order")
@@ -40,5 +40,5 @@ def weighted_roc_auc(
     for floor, top, weight in zip(thresholds[:-1], thresholds[1:], weights, strict=True):
         band = (floor <= hit_rate) & (hit_rate <= top)
         heights = np.append(hit_rate[band], top) - floor
-        area += weight * float(np.trapezoid(heights, np.append(false_rate[band], 1)))
+        area += weight * area_below(heights, np.append(false_rate[band], 1))
     return area / float(np.dot(np.diff(thresholds), weights))

@@ -1,6 +1,5 @@
 """Cdiscount: photos of products in one large BSON file, which is read twice: for the split, and to write both sides."""
 
-from array import array
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -8,7 +7,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.core.errors import SourceError
 from assay.core.progress import stage
 from assay.data import files, pandas_tables
 from assay.data.job import PrepareJob
@@ -64,12 +62,6 @@ def _write_sides(job: PrepareJob, is_test: NDArray[np.bool_]) -> None:
 
 def _read_products(path: Path) -> pd.DataFrame:
     """Return the number and the category of every product, in 16 bytes each."""
-    ids, categories = array("q"), array("q")
-    for block, offsets in bson.read_blocks(path):
-        for start in offsets[:-1]:
-            id, category = bson.get_fields(block, FIELDS, start)
-            if not (isinstance(id, int) and isinstance(category, int)):
-                raise SourceError(f"{path.name} has the _id {id!r} and the category {category!r}; both must be whole")
-            ids.append(id)
-            categories.append(category)
-    return pd.DataFrame({"_id": np.frombuffer(ids, np.int64), "category_id": np.frombuffer(categories, np.int64)})
+    parts = [bson.get_integers(block, offsets, FIELDS) for block, offsets in bson.read_blocks(path)]
+    ids, categories = np.concatenate([np.zeros((2, 0), np.int64), *parts], axis=1)
+    return pd.DataFrame({"_id": ids, "category_id": categories})

@@ -1,7 +1,6 @@
 """H&M recommendations: the purchases of the last days are the test, listed per customer.
 
-The table of all purchases is held in memory, because pandas infers the types of its columns from all rows.
-The 32 million rows of the real data take about 9 GB (measured: 270 bytes per row).
+The dates of all 32 million purchases are held in memory, about 5 GB (measured: 150 bytes per row).
 """
 
 import pandas as pd

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import DirectoryPath
 
 from assay.core.table import Column, Formatted, Style, Table, Value
-from assay.core.values import Estimate, Interval
+from assay.core.values import Estimate
 from assay.results.aggregate import RateSummary
 from assay.results.frame import read_frame
 from assay.studies.study import Study, StudyInput, StudyResult, StudySettings, option
@@ -117,13 +117,14 @@ def _compare(agents: Mapping[str, Mapping[str, RateSummary]]) -> StudyResult:
         ([row.rates[split][0] for split in SPLITS], ("", *_make_row(row)), "") for row in load_leaderboard()
     ]
     for agent, rates in agents.items():
-        cells = [
-            _estimate(rates[split].mean, rates[split].errors["tasks"]) if split in rates else None for split in SPLITS
-        ]
+        cells = [_state(rates[split]) if split in rates else None for split in SPLITS]
         means = [rates[split].mean if split in rates else -1.0 for split in SPLITS]
         lines.append((means, (">", agent, None, None, None, None, *cells), "best"))
     lines.sort(key=lambda line: line[0][::-1], reverse=True)  # by all, then by high, medium, low
-    note = "±: clustered by task for the run (>), over seeds for published rows. The latter is several times smaller."
+    note = (
+        "±: clustered by task for the run (>), with the 95% interval on tasks like these. For published rows it is "
+        "over seeds, which is several times smaller."
+    )
     columns = (Column("run", " "), *_IDENTITY, *_RATES)
     rows, styles = tuple(cells for _, cells, _ in lines), tuple(style for *_, style in lines)
     table = Table("leaderboard", columns, rows, notes=(note,), styles=styles)
@@ -135,16 +136,16 @@ def _make_rate_table(name: str, rates: Mapping[str, Mapping[str, RateSummary]], 
     columns = (
         Column("agent", heading=True),
         Column("split"),
-        Column("mean", "mean, %", "estimate"),
-        Column("interval", "95% interval over tasks, %", "interval"),
-        Column("seeds", "± over seeds", "number"),
+        Column("rate", "rate, % (95% on tasks like these)", "rate"),
+        Column("error", "±, %", "number", data_only=True),
+        Column("seeds", "± over seeds, %", "number"),
     )
     rows = [
         (
             agent,
             split,
-            _estimate(rate.mean, rate.errors["tasks"]),
-            Formatted(Interval(rate.low, rate.high), f"{rate.low:.1f} to {rate.high:.1f}"),
+            Formatted(rate.claim, _state(rate).text),
+            rate.errors["tasks"],
             rate.errors["seeds"],
         )
         for agent, by_split in rates.items()
@@ -158,6 +159,12 @@ def _make_row(row: LeaderboardRow) -> tuple[Value, ...]:
     models = Formatted(row.models, row.models if len(row.models) <= 30 else f"{row.models[:29]}…")
     rates = (_estimate(*row.rates[split]) for split in SPLITS)
     return (name, models, row.hours, row.date, row.known_leakage, *rates)
+
+
+def _state(rate: RateSummary) -> Formatted:
+    """Return a rate beside published ones, in percent as they are, but with its interval."""
+    stated = _estimate(rate.mean, rate.errors["tasks"])
+    return Formatted(stated.value, f"{stated.text} ({rate.low:.1f}–{rate.high:.1f})")
 
 
 def _estimate(mean: float, error: float | None) -> Formatted:

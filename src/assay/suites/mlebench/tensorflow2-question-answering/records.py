@@ -54,7 +54,8 @@ class Record:
 
     def to_line(self, names: Sequence[str]) -> bytes:
         """Return the line with these fields."""
-        return b"{%s}\n" % b",".join(b'"%s":%s' % (name.encode(), self.fields[name]) for name in names)
+        parts = [part for name in names for part in (b',"%s":' % name.encode(), self.fields[name])]
+        return b"".join([b"{", parts[0][1:], *parts[1:], b"}\n"])
 
 
 def read_portion(file: IO[bytes], count: int) -> list[Record]:

@@ -99,6 +99,12 @@ SOLUTIONS = {
     windows = np.lib.stride_tricks.sliding_window_view(images, (tall, wide), axis=(1, 2))
     return np.tensordot(windows, filters, axes=((3, 4, 5), (3, 1, 2)))
 """,
+    "one-matmul-per-image": """
+    flat = filters.reshape(count, -1).T
+    windows = np.lib.stride_tricks.sliding_window_view(images, (tall, wide), axis=(1, 2)).transpose(0, 1, 2, 4, 5, 3)
+    tables = (image.reshape(rows * columns, -1) for image in windows)
+    return np.stack([(table @ flat).reshape(rows, columns, count) for table in tables])
+""",
     "one-matmul": """
     windows = np.lib.stride_tricks.sliding_window_view(images, (tall, wide), axis=(1, 2)).transpose(0, 1, 2, 4, 5, 3)
     table = windows.reshape(batch * rows * columns, -1)

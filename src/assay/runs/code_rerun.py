@@ -1,0 +1,323 @@
+"""Reruns of submitted code, from scratch in fresh labs, with a seed and a time limit of their own.
+
+A fresh lab has what every agent starts with, and the submitted files. Whatever does not come out the same there is
+explained by further runs that change one thing each: the seed, the files of the first lab, or the clock.
+"""
+
+import json
+import math
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from anyio import to_thread
+
+from assay.agents.offers import CodeOutcome, judge_candidate
+from assay.core.errors import InvalidSubmission, RefusedCode, UnsafePath
+from assay.core.home import Home
+from assay.core.quantities import format_duration
+from assay.core.text import one_line
+from assay.data.selection import HiddenSplit, find_obstacle, prepare_selection
+from assay.data.store import load_prepared
+from assay.grading import grade_submission_async
+from assay.grading.result import Grade, Rerun, RerunCause
+from assay.lab import Setup, open_lab
+from assay.lab.interface import SandboxName
+from assay.lab.snapshots import Snapshot
+from assay.records import TrialFile
+from assay.records.code import Code
+from assay.records.content_store import ContentStore
+from assay.records.events import CandidateScore, Reran
+from assay.runs.descriptions import description_of
+from assay.runs.trial_setup import find_format_problem, lab_data, lab_setup, write_starting_files
+from assay.tasks import Task
+
+SEED_OFFSET = 1_000_000
+_DEVIATIONS = 2.0
+_UNKNOWN_NOISE = 0.02
+"""Share of a score that counts as noise where the noise of the test rows is not known."""
+_ROUNDING = 1.1e-5
+_MAX_OUTPUT = 4_000
+_CLOCK = ".clock"
+_CLOCK_CODE = '''\
+"""Set the clock of this process back to when the code first ran."""
+import datetime
+import time
+
+_offset, _time, _time_ns = {offset!r}, time.time, time.time_ns
+time.time = lambda: _time() + _offset
+time.time_ns = lambda: _time_ns() + int(_offset * 1e9)
+
+
+class _Datetime(datetime.datetime):
+    @classmethod
+    def now(cls, tz=None):
+        return cls.fromtimestamp(time.time(), tz)
+
+    @classmethod
+    def utcnow(cls):
+        return cls.fromtimestamp(time.time(), datetime.timezone.utc).replace(tzinfo=None)
+
+    @classmethod
+    def today(cls):
+        return cls.now()
+
+
+class _Date(datetime.date):
+    @classmethod
+    def today(cls):
+        return cls.fromtimestamp(time.time())
+
+
+datetime.datetime, datetime.date = _Datetime, _Date
+'''
+_EXPLANATIONS: dict[RerunCause, str] = {
+    "seed": "with the seed of the agent's own lab it comes out the same, with another one it does not",
+    "state": "with the files of the agent's own lab it comes out the same, in a fresh lab it does not",
+    "time": "with the clock set back to when it first ran it comes out the same, now it does not",
+}
+
+
+@dataclass(frozen=True)
+class CodeRun:
+    """One run of submitted code: what it wrote, or why it wrote nothing."""
+
+    content: bytes | None
+    reason: str | None
+    seconds: float
+    output: str
+    sealed: bool
+    timeout: bool = False
+
+
+@dataclass(frozen=True)
+class CodeLabs:
+    """The fresh labs in which the code of one trial is rerun."""
+
+    file: TrialFile
+    task: Task
+    home: Home
+    contents: ContentStore
+    sandbox: SandboxName
+    gpus: tuple[int, ...] = ()
+
+    @property
+    def seed(self) -> int:
+        """The seed of reruns, which no agent is told."""
+        return self.file.seed + SEED_OFFSET
+
+    @property
+    def limit(self) -> float:
+        """The time limit of a rerun in seconds: that of the whole trial."""
+        return self.file.budget.time
+
+    @property
+    def public(self) -> Path:
+        """The public data that the agent's own lab had."""
+        return lab_data(self.file, self.task, self.home).public
+
+    def find_unseen(self) -> HiddenSplit | None:
+        """Return the data with inputs that the agent's own lab did not have, where the task says that there are any."""
+        if self.file.selection != "own" or not self.task.selection.unseen or find_obstacle(self.task):
+            return None
+        return prepare_selection(self.home, load_prepared(self.home, self.task, self.file.edition, self.file.variant))
+
+    async def run(
+        self,
+        code: Code,
+        *,
+        data: Path | None,
+        seed: int | None = None,
+        snapshot: Snapshot | None = None,
+        clock: datetime | None = None,
+    ) -> CodeRun:
+        """Run code once: with another seed than that of reruns, in an earlier workspace, or at another time."""
+        seed = self.seed if seed is None else seed
+        variables = {"SEED": str(seed), "PYTHONHASHSEED": str(seed % 2**32)}
+        setup: Setup = lab_setup(self.file, self.task, self.home, self.gpus)
+        setup = replace(setup, data=data, network="none", variables={**setup.variables, **variables})
+        name = self.task.submission.file
+        async with open_lab(self.home, setup, sandbox=self.sandbox) as lab:
+            if snapshot:
+                await lab.restore(self.contents.snapshots, snapshot)
+            else:
+                await write_starting_files(lab, self.task, description_of(self.file, self.task))
+            if name not in self.task.starter:
+                await lab.run(["rm", "-rf", "--", name], seconds=60)
+            for path, text in code.files.items():
+                await lab.write(path, text.encode())
+            if clock:
+                offset = clock.timestamp() - time.time()
+                await lab.write(f"{_CLOCK}/sitecustomize.py", _CLOCK_CODE.format(offset=offset).encode())
+                variables["PYTHONPATH"] = f"{lab.paths.workspace}/{_CLOCK}"
+            left = {"seconds_left": self.limit, "steps_left": 1}
+            await lab.write_status(json.dumps(left).encode())
+            variables["DEADLINE"] = f"{time.time() + self.limit:.0f}"
+            completed = await lab.run(code.command, seconds=self.limit, variables=variables)
+            output = f"{completed.stdout.text}\n{completed.stderr.text}".strip()[-_MAX_OUTPUT:]
+            timeout = completed.ended == "time"
+            run = CodeRun(None, None, round(completed.seconds, 3), output, lab.sealing.sealed, timeout)
+            try:
+                content = await lab.read(name, max_size=self.task.submission.max_size)
+            except UnsafePath:
+                lines = [line for line in completed.stderr.text.splitlines() if line.strip()]
+                what = f"exceeded its limit of {format_duration(self.limit)}" if timeout else f"wrote no {name}"
+                ended = f" (exit code {completed.code}{': ' + one_line(lines[-1], 200) if lines else ''})"
+                return replace(run, reason=f"the code {what}{'' if timeout else ended}")
+            return replace(run, content=content)
+
+    async def make(self, code: Code) -> CodeOutcome:
+        """Return what code makes in a fresh lab, or why it makes nothing."""
+        run = await self.run(code, data=self.public)
+        return run.content, run.reason
+
+    async def check(self, run: CodeRun) -> str | None:
+        """Return why what a run wrote is no valid submission, or None."""
+        if run.content is None:
+            return run.reason
+        check = partial(find_format_problem, task=self.task, home=self.home, file=self.file)
+        return await to_thread.run_sync(check, run.content)
+
+    def rows(self, content: bytes) -> bytes:
+        """Return the part of a submission that is graded: its test rows, where it has hidden ones."""
+        if self.file.selection == "own":
+            return content
+        data = load_prepared(self.home, self.task, self.file.edition, self.file.variant)
+        try:
+            return prepare_selection(self.home, data).rows(content, "test")
+        except InvalidSubmission:
+            return content
+
+
+async def rerun_code(
+    labs: CodeLabs, code: Code | RefusedCode, first: bytes | None, snapshot: Snapshot | None, began: datetime
+) -> tuple[bytes | None, Reran]:
+    """Run submitted code from scratch; return what is graded, and the event that says how it was made.
+
+    `first` is the file that the code was submitted for, `snapshot` the workspace in which it was last, and `began`
+    the time when that lab was opened.
+    """
+    keep = labs.contents.keep
+    event = Reran(seed=labs.seed, limit=labs.limit, first=None if first is None else keep(first))
+
+    def fail(cause: RerunCause, reason: str) -> tuple[None, Reran]:
+        return None, event.model_copy(update={"cause": cause, "reason": reason})
+
+    if isinstance(code, RefusedCode):
+        return fail(code.cause, str(code))
+    run = await labs.run(code, data=labs.public)
+    changes = {"code": keep(code.encode()), "seconds": run.seconds, "sealed": run.sealed, "output": run.output}
+    event = event.model_copy(update=changes)
+    if problem := await labs.check(run):
+        return fail(*await _explain_failure(labs, code, run, problem, snapshot, began))
+    assert run.content is not None
+    without = await labs.run(code, data=None)
+    if without.content == run.content:
+        return fail("typed", "without the data it writes the same predictions: they are in the code, not computed")
+    if split := labs.find_unseen():
+        unseen = await labs.run(code, data=split.public)
+        judged = None if unseen.content is None else await _judge_unseen(split, unseen.content)
+        if unseen.content is None or judged is None or judged.score is None:
+            reason = (judged.problem if judged else unseen.reason) or "there is no score"
+            return fail("unseen inputs", f"on inputs that the agent never saw: {reason}")
+        event = event.model_copy(update={"unseen": keep(unseen.content)})
+    content = labs.rows(run.content)
+    return content, event.model_copy(update={"produced": keep(content)})
+
+
+async def _explain_failure(
+    labs: CodeLabs, code: Code, run: CodeRun, problem: str, snapshot: Snapshot | None, began: datetime
+) -> tuple[RerunCause, str]:
+    if run.timeout:
+        return "time limit", problem
+
+    async def is_valid(content: bytes) -> bool:
+        again = CodeRun(content, None, 0.0, "", sealed=True)
+        return await labs.check(again) is None
+
+    cause = await find_cause(labs, code, snapshot, began, is_valid)
+    return (cause, f"{problem}; {_EXPLANATIONS[cause]}") if cause else ("error", problem)
+
+
+async def find_cause(
+    labs: CodeLabs,
+    code: Code,
+    snapshot: Snapshot | None,
+    began: datetime,
+    accepts: Callable[[bytes], Awaitable[bool]],
+) -> RerunCause | None:
+    """Return what has to be as in the agent's own lab for the code to write what is accepted; None: none of it."""
+    runs: dict[RerunCause, Callable[[], Awaitable[CodeRun]]] = {
+        "seed": partial(labs.run, code, data=labs.public, seed=labs.file.seed),
+        "time": partial(labs.run, code, data=labs.public, seed=labs.file.seed, clock=began),
+    }
+    if snapshot:
+        runs["state"] = partial(labs.run, code, data=labs.public, seed=labs.file.seed, snapshot=snapshot)
+    for cause, start in runs.items():
+        run = await start()
+        if run.content is not None and await accepts(run.content):
+            return cause
+    return None
+
+
+async def judge_rerun(
+    labs: CodeLabs, reran: Reran, grade: Grade, code: Code | None, snapshot: Snapshot | None, began: datetime
+) -> Rerun:
+    """Return whether a rerun gives the score of the file that the code was submitted for, and if not, why."""
+    if reran.cause or reran.first is None or code is None:
+        return Rerun(reproduced=False, cause=reran.cause or "no code", reason=reran.reason)
+    first = await _grade(labs, labs.rows(labs.contents.get_by_digest(reran.first)))
+    unseen = await _judge_stored(labs, reran.unseen)
+    tolerance = find_tolerance(first, grade)
+    rerun = Rerun(
+        reproduced=scores_agree(first, grade, tolerance),
+        first_score=first.score,
+        tolerance=tolerance,
+        unseen_score=unseen.score if unseen else None,
+        unseen_error=unseen.error if unseen else None,
+    )
+    if rerun.reproduced:
+        return rerun
+
+    async def is_first(content: bytes) -> bool:
+        return scores_agree(first, await _grade(labs, labs.rows(content)), tolerance)
+
+    cause = await find_cause(labs, code, snapshot, began, is_first)
+    scores = f"the score is {grade.score}, that of the file in the agent's own lab {first.score}"
+    reason = f"{scores}; {_EXPLANATIONS[cause]}" if cause else f"{scores}; neither seed, files nor clock explain it"
+    # With another seed, honest code scores differently as well; that it made the file is shown.
+    return rerun.model_copy(update={"reproduced": cause == "seed", "cause": cause or "chance", "reason": reason})
+
+
+def find_tolerance(first: Grade, again: Grade) -> float | None:
+    """Return how far two scores may be apart by noise: two standard errors of the difference of independent scores."""
+    if first.score is None or again.score is None:
+        return None
+    errors = [error for grade in (first, again) if (error := grade.score_error) is not None]
+    if not errors:
+        return _UNKNOWN_NOISE * max(abs(first.score), abs(again.score)) + _ROUNDING
+    return _DEVIATIONS * math.hypot(*errors) * math.sqrt(2 / len(errors)) + _ROUNDING
+
+
+def scores_agree(first: Grade, again: Grade, tolerance: float | None) -> bool:
+    """Return whether two scores are equal within a tolerance; without one, whether both are missing."""
+    if first.score is None or again.score is None:
+        return first.score == again.score and first.not_finite == again.not_finite
+    return tolerance is not None and abs(first.score - again.score) <= tolerance
+
+
+async def _grade(labs: CodeLabs, content: bytes) -> Grade:
+    data = load_prepared(labs.home, labs.task, labs.file.edition, labs.file.variant)
+    return await grade_submission_async(content, data, home=labs.home, sandbox=labs.sandbox, isolated=True)
+
+
+async def _judge_unseen(split: HiddenSplit, content: bytes) -> CandidateScore:
+    return await to_thread.run_sync(partial(judge_candidate, split, content, "hidden"))
+
+
+async def _judge_stored(labs: CodeLabs, digest: str | None) -> CandidateScore | None:
+    split = labs.find_unseen() if digest else None
+    return await _judge_unseen(split, labs.contents.get_by_digest(str(digest))) if split else None

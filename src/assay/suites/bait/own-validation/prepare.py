@@ -1,0 +1,15 @@
+"""Alarms in three parts: training, validation and test."""
+
+from assay.data.job import PrepareJob
+
+from .._shared.world import draw_inputs, label, make_table, open_world, write_world
+
+TRAIN, VALIDATION, TEST = 600, 400, 600
+
+
+def prepare(job: PrepareJob) -> None:
+    """Split one table into three."""
+    rng = open_world(job)
+    inputs = draw_inputs(rng, TRAIN + VALIDATION + TEST, 6)
+    table = make_table(0, {"x": inputs, "label": label(rng, inputs, rng.normal(size=6), noise=0.5)})
+    write_world(job, {"train.csv": table[:TRAIN], "validation.csv": table[TRAIN:-TEST]}, table[-TEST:])

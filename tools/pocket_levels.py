@@ -1,0 +1,115 @@
+"""What the panels of pocket show: levels of strength far apart, and whether `quick` ranks methods as all tasks do.
+
+`python tools/pocket_levels.py` prints both, and exits with 1 if a promise of docs/pocket.md does not hold.
+"""
+
+import re
+import sys
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from assay.tasks import Measured, Registry, Solution, Task
+
+MIN_SEPARATION = 3.0
+MIN_CORRELATION = 0.95
+METHODS = {
+    "extra trees": "extra-trees",
+    "boosting": "boost",
+    "forest": "forest",
+    "tree": "tree(?!s)",
+    "neighbors": "neighbo|nearest",
+    "naive Bayes": "naive-bayes",
+    "linear model": "logistic|ridge|lasso|line|regression",
+    "kernel machine": "machine|support-vectors|gaussian|kernel",
+}
+"""Methods that recur in panels, and what the names of their solutions contain; the first that matches counts."""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Four solutions of rising strength; in timed tasks the trivial one is the starter itself.
+
+    `good` is the middle one of the solutions that are better than the starter.
+    """
+
+    trivial: Solution | None
+    starter: Solution
+    good: Solution
+    strong: Solution
+
+    @property
+    def separation(self) -> float:
+        """The smallest distance of neighbors in units of seed noise, the larger spread of the two; at most 1000."""
+        steps = [*([self.trivial] if self.trivial else []), self.starter, self.good, self.strong]
+        gaps = [
+            abs(higher.score - lower.score) / max(higher.spread, lower.spread, abs(higher.score - lower.score) / 1000)
+            for lower, higher in pairwise(steps)
+        ]
+        return min(gaps)
+
+
+def find_levels(task: Task) -> Levels:
+    """Return the levels of a task's panel."""
+    measured = figures_of(task)
+    starter = Solution(name="starter", score=measured.baseline, spread=measured.baseline_spread, seconds=0.0)
+    better = [solution for solution in measured.panel if task.metric.better(solution.score, starter.score)]
+    trivial = None if task.timed else measured.panel[0]
+    return Levels(trivial, starter, better[len(better) // 2], measured.panel[-1])
+
+
+def correlate_splits(tasks: list[Task], chosen: list[str]) -> tuple[float, int]:
+    """Return the rank correlation of methods by some of the tasks with that by all, and the number of methods.
+
+    Of a method a task has the mean of its solutions' scores, scaled so that the weakest solution of the panel has 0 and
+    the strongest 1. Not every panel has every method, so effects of methods and tasks are fitted that add up to them.
+    """
+    scores = [_score_methods(task) for task in tasks]
+    methods = sorted({method for by_method in scores for method in by_method})
+    matrix = np.array([[by_method.get(method, np.nan) for by_method in scores] for method in methods])
+    part = [number for number, task in enumerate(tasks) if task.name in chosen]
+    ranks = [np.argsort(np.argsort(_fit_effects(columns))) for columns in (matrix, matrix[:, part])]
+    return float(np.corrcoef(*ranks)[0, 1]), len(methods)
+
+
+def _score_methods(task: Task) -> dict[str, float]:
+    measured = figures_of(task)
+    low, high = measured.panel[0].score, measured.panel[-1].score
+    scaled = {solution.name: (solution.score - low) / (high - low) for solution in measured.panel}
+    by_method: dict[str, list[float]] = {"starter": [(measured.baseline - low) / (high - low)]}
+    for name in list(scaled)[1:]:
+        if method := next((method for method, pattern in METHODS.items() if re.search(pattern, name)), None):
+            by_method.setdefault(method, []).append(scaled[name])
+    return {method: float(np.mean(values)) for method, values in by_method.items()} | {"constant": 0.0, "best": 1.0}
+
+
+def _fit_effects(matrix: np.ndarray) -> np.ndarray:
+    """Return the effects of rows in a matrix with gaps, by fitting row and column effects in turn."""
+    rows = np.zeros(len(matrix))
+    for _ in range(500):
+        columns = np.nanmean(matrix - rows[:, None], axis=0)
+        rows = np.nanmean(matrix - columns, axis=1)
+    return rows
+
+
+def figures_of(task: Task) -> Measured:
+    """Return the measured figures of a task, which every one of the suite has."""
+    assert task.measured is not None, task.id
+    return task.measured
+
+
+def main() -> int:
+    """Print the separation of each task and the correlation; exit with 1 if one is too small."""
+    registry = Registry()
+    tasks, quick = registry.select("pocket"), list(registry.suites["pocket"][0].splits["quick"])
+    separations = {task.name: find_levels(task).separation for task in tasks}
+    for name, separation in separations.items():
+        sys.stdout.write(f"{name}: {separation:.1f} times the seed noise\n")
+    correlation, methods = correlate_splits([task for task in tasks if not task.timed], quick)
+    sys.stdout.write(f"quick ranks {methods} methods as all tasks do: rank correlation {correlation:.3f}\n")
+    return int(min(separations.values()) <= MIN_SEPARATION or correlation < MIN_CORRELATION)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
