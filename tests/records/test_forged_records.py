@@ -6,14 +6,19 @@ import os
 import shutil
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from forging import Events, change, forge
+from forging import Events, Forger, change, forge
 
-from assay.records import RunFolder
+from assay.core.home import Home
+from assay.data import load_prepared
+from assay.data.selection import prepare_selection
+from assay.records import RunFolder, TrialFolder
+from assay.records.code import Code
 from assay.records.copies import Fingerprint, find_copied_entry
 from assay.records.keys import fingerprint, load_trusted_keys
 from assay.records.signature import run_digest, run_digest_if_intact
@@ -21,6 +26,7 @@ from assay.records.verify import RecordFinding
 from assay.results.verification import Verification, verify_run
 from assay.runs.hashes import hash_of_agent
 from assay.tasks import Registry
+from isolation import make_folder
 from tiny_run import check_verified, prepare_tiny
 
 TESTS = Path(__file__).parent.parent
@@ -135,6 +141,22 @@ def another_start(events: Events) -> None:
     first(events, "submitted")["state"]["started_at"] = "2026-11-10T00:00:00+00:00"
 
 
+def excuse(number: int) -> Attack:
+    """Claim that the agent of a trial could not work on the task, so that results leave the trial out."""
+
+    def attack(finished) -> None:
+        def edit(events: Events) -> None:
+            excused = {"kind": "inapplicable", "reason": "not this kind of task"}
+            events[:] = [events[0], {**{name: events[0][name] for name in ("time", "epoch")}, **excused}]
+
+        trial = finished.trials[number]
+        shutil.rmtree(trial.path / "submission")
+        (trial.path / "grade.json").unlink()
+        finished.forger.rewrite(trial, events=edit)
+
+    return attack
+
+
 SCRIPTED = f"scripted/{TESTS / 'agents' / 'scripted_searcher.py'}:answer"
 HONEST = {
     "automl": ["--agent", "automl,max_seconds=1"],
@@ -189,6 +211,7 @@ FORGERIES: dict[str, tuple[Attack, str]] = {
         rewrite(events=lambda events: first(events, "call_started")["request"].update(command=["python", "x.py"])),
         "is a command call that agent starter never makes",
     ),
+    "an agent that could have worked": (excuse(0), "but agent starter can work on tiny/coin"),
     "a removed first seed": (remove_first_seed, "seed 1 of 2 is missing"),
     "a removed last seed": (remove_last_seed, "seed 2 of 2 is missing"),
     "a run that is younger than its trials": (created_later, "before the run was created"),
@@ -302,6 +325,15 @@ DOUBTS: dict[str, tuple[Attack, str]] = {
         rewrite(1, plan=lambda plan: plan.update(label="gpt-9 super agent")),
         "does not name agent 'Guesses' and its model",
     ),
+    "a file with a label that only begins like its name": (
+        rewrite(1, plan=lambda plan: plan.update(label="Guesses2 · gpt-9")),
+        "does not name agent 'Guesses' and its model",
+    ),
+    "a file that is called like an installed agent": (
+        rewrite(1, plan=lambda plan: plan.update(agent="mine.py:aide", label="aide")),
+        "the label is that of the installed agent aide, but the agent is 'mine.py:aide'",
+    ),
+    "a file whose agent says that it cannot work": (excuse(1), "as agent"),
     "a file with a model that nobody asked": (
         rewrite(1, plan=lambda plan: plan.update(models={"main": "openai/gpt-9"}, label="Guesses · openai/gpt-9")),
         "no reply of openai/gpt-9 is recorded",
@@ -565,3 +597,143 @@ def test_the_grade_is_that_of_the_weakest_score():
         assert doubtful.grade is None
     unseen = Verification(digest="", findings=(), scored=both, regraded=frozenset(), rerun=frozenset(), **everything)
     assert unseen.grade is None and "2 scores: not recomputed here." in unseen.not_established
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """A finished run of one trial whose submission the harness picked or made from code."""
+
+    run: RunFolder
+    home: Home
+
+    @property
+    def forger(self) -> Forger:
+        """Who tampers with it."""
+        return Forger(self.run, self.home, Registry([TINY]))
+
+    @property
+    def trial(self) -> TrialFolder:
+        """Its trial."""
+        return next(iter(self.run.trials()))
+
+    def keep(self, content: bytes) -> str:
+        """Store a content and return its hash."""
+        digest = hashlib.sha256(content).hexdigest()
+        (self.trial.snapshots / "objects" / digest).write_bytes(content)
+        return digest
+
+
+@pytest.fixture
+def make_rerun(tiny) -> Callable[..., Rerun]:
+    def make(agent: str, *words: str) -> Rerun:
+        done = tiny.call(*tiny.run_words(agent), *words)
+        assert done.returncode == 0, done.stderr
+        return Rerun(RunFolder(tiny.out), tiny.home)
+
+    return make
+
+
+def pick_another(rerun: Rerun, **changes: Any) -> None:
+    """Submit the candidate that was not picked, with everything that follows from it."""
+    events = [json.loads(line) for line in rerun.trial.events.read_text().splitlines()]
+    before = first(events, "picked")
+    (other,) = {event["candidate"] for event in events if event["kind"] == "offered"} - {before["pick"]}
+    task = Registry([TINY]).task("tiny/coin")
+    content = (rerun.trial.snapshots / "objects" / other).read_bytes()
+    rows = prepare_selection(rerun.home, load_prepared(rerun.home, task)).rows(content, "test")
+
+    def edit(logged: Events) -> None:
+        picked = first(logged, "picked")
+        picked.update(pick=other, submission=hashlib.sha256(rows).hexdigest())
+        picked.update({name: other for name, value in changes.items() if value == "other"})
+        if "scores" in changes:
+            for entry in picked["scores"]:
+                entry["score"] = 1.0 - entry["score"]
+
+    rerun.forger.rewrite(rerun.trial, events=edit, submission=rows)
+
+
+@pytest.mark.parametrize(
+    ("selection", "changes", "words"),
+    [
+        ("report", {"own": "other"}, "the agent's own pick is not what it left in its workspace"),
+        ("hidden", {"hidden": "other"}, "hidden rows select another candidate than the recorded one"),
+        ("hidden", {"hidden": "other", "scores": "swapped"}, "on hidden rows; recorded was"),
+    ],
+)
+def test_a_candidate_that_hidden_rows_did_not_select_is_found(make_rerun, selection, changes, words):
+    """A forger who has the answers picks among hundreds of candidates by their score on test rows."""
+    rerun = make_rerun("PicksBadly", "--selection", selection)
+    check_verified(rerun.run.path, rerun.home)
+    pick_another(rerun, **changes)
+    assert words in said(verify(rerun), "error"), verify(rerun).findings
+
+
+CODE_BEGINNING = "import os, pathlib, time\nright = lambda coin: coin % 3 == 0\n"
+WRITES = """
+coins = pathlib.Path("data/test.csv").read_text().split()[1:]
+rows = [f"{coin},{int(right(int(coin)) == honest)}\\n" for coin in coins]
+pathlib.Path("submission.csv").write_text("coin,side\\n" + "".join(rows))
+"""
+CODE_FORGERIES: dict[str, tuple[str, dict[str, Any], str, str]] = {
+    "answers in the code": (
+        "import pathlib\npathlib.Path('submission.csv').write_text('coin,side\\n' + "
+        "''.join(f'{coin},{int(coin % 3 == 0)}\\n' for coin in range(30, 60)))\n",
+        {},
+        "error",
+        "without the data it writes the same predictions",
+    ),
+    "answers beside the code": (
+        CODE_BEGINNING + "honest = True\n#" + "x" * 600_000 + WRITES,
+        {},
+        "error",
+        "not rerun: ",
+    ),
+    "all the time in the world": (
+        CODE_BEGINNING + 'honest = float(os.environ["DEADLINE"]) > time.time() + 1000' + WRITES,
+        {"time": 1e6},
+        "error",
+        "rerun, the code scores 0.0; recorded was 1.0",
+    ),
+    "a folder of this machine": (
+        CODE_BEGINNING + 'honest = pathlib.Path("/opt/weights/secret").exists()' + WRITES,
+        {"weights": "here"},
+        "unverified",
+        "it read the weights in",
+    ),
+}
+
+
+@pytest.mark.parametrize(("code", "plan", "level", "words"), CODE_FORGERIES.values(), ids=CODE_FORGERIES)
+def test_code_of_a_record_is_rerun_as_if_it_had_just_been_submitted(make_rerun, code, plan, level, words):
+    rerun = make_rerun("SubmitsCode", "--submit", "code")
+    assert verify(rerun).grade == "reproduced"
+    secret = make_folder()
+    (secret / "secret").write_text("of this machine")
+    stored = Code(command=("python", "solution.py"), files={"solution.py": code}).encode()
+    digest = rerun.keep(stored)
+
+    def change_plan(content: dict[str, Any]) -> None:
+        content["weights"] = str(secret) if "weights" in plan else None
+        content["budget"]["time"] = plan.get("time", content["budget"]["time"])
+
+    trial = rerun.forger.rewrite(
+        rerun.trial,
+        plan=change_plan,
+        events=lambda events: first(events, "reran").update(code=digest),
+        honest_score=False,
+    )
+    rerun.forger.rewrite_last_snapshot(trial, "solution.py", code.encode())
+    verification = verify(rerun)
+    assert words in said(verification, level), verification.findings
+    assert verification.grade is None
+    shutil.rmtree(secret)
+
+
+def test_what_code_was_submitted_for_is_what_the_agent_left(make_rerun):
+    rerun = make_rerun("SubmitsCode", "--submit", "code")
+    digest = rerun.keep(b"coin,side\n")
+    rerun.forger.rewrite(
+        rerun.trial, events=lambda events: first(events, "reran").update(first=digest), honest_score=False
+    )
+    assert "the file that the code was submitted for is not what the agent left" in said(verify(rerun), "error")

@@ -56,6 +56,13 @@ def decode_code(content: bytes) -> Code:
         raise RecordError("the record of submitted code is damaged") from None
 
 
+def check_code(code: Code) -> Code:
+    """Return code from a record; `RefusedCode` if it is more than could have been submitted."""
+    if len(code.files) > MAX_FILES or sum(len(word) for word in code.command) > MAX_CONFIG:
+        raise RefusedCode(f"it has {len(code.files):,} files and a command of {len(code.command):,} words")
+    return make_code(code.command, {name: text.encode(errors="replace") for name, text in code.files.items()})
+
+
 def choose_files(solution: Solution, names: Iterable[str]) -> list[str]:
     """Return which files of a workspace are the agent's code; `RefusedCode` if there is none, or too many are."""
     chosen = sorted(name for name in names if any(fnmatchcase(name, pattern) for pattern in solution.files))

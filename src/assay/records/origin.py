@@ -52,10 +52,22 @@ def find_origin(
     could have changed the file and was not followed by a snapshot leaves its content unknown.
     """
     name, life = str(submitted.submission.file), _last_life(events)
+    contents = _find_contents(folder, life, events, name, path)
     if reran := find_rerun(life):
-        return _of_code(folder, life, reran, submitted)
+        return _of_code(folder, life, reran, submitted, contents)
     if picked := find_pick(life):
-        return _of_pick(folder, life, picked, submitted)
+        return _of_pick(folder, life, picked, submitted, contents)
+    if isinstance(contents, Origin):
+        return contents
+    if submitted.submission.sha256 in contents:
+        return Origin("recorded")
+    return Origin("contradicted", "it is not the file that the last snapshot and the recorded writes show")
+
+
+def _find_contents(
+    folder: TrialFolder, life: Sequence[Event], events: Sequence[Event], name: str, path: str | None
+) -> set[str] | Origin:
+    """Return what the submission in the workspace can have been when the work ended, or why the record does not say."""
     taken = find_last_snapshot(events)
     if taken is None:
         return _without_snapshot(life)
@@ -79,19 +91,24 @@ def find_origin(
             contents = {event.request.content.sha256}
     if contents is None:
         return Origin("unknown", "the last snapshot was taken before the last change of the workspace, or without it")
-    if submitted.submission.sha256 in contents:
-        return Origin("recorded")
-    return Origin("contradicted", "it is not the file that the last snapshot and the recorded writes show")
+    return contents
 
 
-def _of_pick(folder: TrialFolder, life: Sequence[Event], picked: Picked, submitted: Submitted) -> Origin:
-    """Judge a submission that was picked among candidates: rows of one that was offered, and that the record keeps."""
+def _of_pick(
+    folder: TrialFolder, life: Sequence[Event], picked: Picked, submitted: Submitted, contents: set[str] | Origin
+) -> Origin:
+    """Judge a submission that was picked among candidates: rows of one that was offered, and that the record keeps.
+
+    The agent's own pick is what it left in its workspace, of which `contents` says what it can have been.
+    """
     if picked.submission != submitted.submission.sha256:
         return Origin("contradicted", "it is not what the log says was picked")
     offers = find_offers(life)
     scores = [entry.candidate for entry in picked.scores]
     if picked.pick not in offers or scores != list(offers):
         return Origin("contradicted", "the log does not show that the candidates of the pick were offered")
+    if picked.own and not isinstance(contents, Origin) and picked.own not in contents:
+        return Origin("contradicted", "the agent's own pick is not what it left in its workspace")
     if picked.selection == "report" and picked.pick != picked.own:
         return Origin("contradicted", "the agent was to select, but another candidate was submitted")
     if picked.selection == "hidden" and picked.pick != (picked.hidden or picked.own):
@@ -111,11 +128,15 @@ def _of_pick(folder: TrialFolder, life: Sequence[Event], picked: Picked, submitt
     return Origin("recorded")
 
 
-def _of_code(folder: TrialFolder, life: Sequence[Event], reran: Reran, submitted: Submitted) -> Origin:
+def _of_code(
+    folder: TrialFolder, life: Sequence[Event], reran: Reran, submitted: Submitted, contents: set[str] | Origin
+) -> Origin:
     """Judge a submission that code made in a fresh lab: code of the last snapshot, or of the candidate picked."""
     if reran.produced != submitted.submission.sha256 or reran.cause or reran.code is None:
         return Origin("contradicted", "it is not what the log says that the code made")
     picked, offers = find_pick(life), find_offers(life)
+    if picked is None and reran.first and not isinstance(contents, Origin) and reran.first not in contents:
+        return Origin("contradicted", "the file that the code was submitted for is not what the agent left")
     if picked and picked.pick and picked.pick != picked.own:
         known = offers[picked.pick].code if picked.pick in offers else None
         if known == reran.code:

@@ -16,7 +16,7 @@ from assay.core.errors import AssayError
 from assay.core.text import quote
 from assay.models.settings import MAIN
 from assay.records import TrialFile, TrialFolder, read_events
-from assay.records.events import CallFinished, CallStarted, ModelResult, Submitted
+from assay.records.events import CallFinished, CallStarted, Inapplicable, ModelResult, Submitted
 from assay.records.origin import find_origin
 from assay.records.verify import ORIGIN, Level, RecordFinding
 from assay.runs.hashes import hash_of_agent
@@ -49,9 +49,13 @@ def check_attribution(folder: TrialFolder, file: TrialFile, task: Task) -> Itera
     )
     if not calls and work.needs_author:
         yield RecordFinding(name, ATTRIBUTION, "it has a submission, but no call of the agent that made it")
+    excused = any(isinstance(event, Inapplicable) for event in events)
     kind = agent_class(file.agent) if AGENTS.entry(file.agent) else None
     if kind is None or kind.settings_name_files(file.settings):
         yield from _compare_unknown(name, file, work)
+        if excused:
+            message = f"it is left out of results, as agent {quote(file.agent)} says that it cannot work on the task"
+            yield RecordFinding(name, ATTRIBUTION, message, "unverified")
         return
     unchanged = file.hashes.get("agent") == hash_of_agent(file.agent)
     try:
@@ -62,6 +66,9 @@ def check_attribution(folder: TrialFolder, file: TrialFile, task: Task) -> Itera
         return
     for message, level in _compare_agent(file, agent, task, work):
         yield RecordFinding(name, ATTRIBUTION, message, level if unchanged else "unverified")
+    if excused and agent.inapplicable(task) is None:
+        message = f"it is left out of results, but agent {file.agent} can work on {task.id}"
+        yield RecordFinding(name, ATTRIBUTION, message, "error" if unchanged else "unverified")
 
 
 @dataclass(frozen=True)
@@ -79,8 +86,12 @@ def _compare_unknown(name: str, file: TrialFile, work: _Work) -> Iterator[Record
         message = f"no reply of {', '.join(sorted(set(file.models.values())))} is recorded"
         yield RecordFinding(name, ATTRIBUTION, message, "unverified")
     agent, label = file.agent.rpartition(":")[2], file.label
-    if not (label.startswith(agent) and (not file.models or label.endswith(f" · {file.models.get(MAIN)}"))):
+    model = f" · {file.models.get(MAIN)}" if file.models else ""
+    if not (f"{label} ".startswith(f"{agent} ") and label.endswith(model)):
         message = f"the label {quote(label)} does not name agent {quote(agent)} and its model"
+        yield RecordFinding(name, ATTRIBUTION, message, "unverified")
+    elif file.agent != agent and AGENTS.entry(agent):
+        message = f"the label is that of the installed agent {agent}, but the agent is {quote(file.agent)}"
         yield RecordFinding(name, ATTRIBUTION, message, "unverified")
     message = f"calls and label are not compared with those of agent {quote(file.agent)}, which is not installed here"
     yield RecordFinding(name, ATTRIBUTION, message, "remark")

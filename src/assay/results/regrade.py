@@ -5,31 +5,40 @@ the file of an agent is hashed but not imported, and submitted code that must ru
 """
 
 import math
+import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal
 
 import anyio
 
 from assay import __version__
-from assay.core.errors import AssayError, NotPrepared, RecordError, UsageError
+from assay.agents.offers import judge_candidate
+from assay.core.errors import AssayError, NotPrepared, RecordError, RefusedCode, UsageError
 from assay.core.home import Home
+from assay.core.text import quote
+from assay.data.selection import ScoredPart, prepare_selection
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
 from assay.grading.grade import make_grade
 from assay.grading.noise import combine_deviations
 from assay.grading.result import Grade, Judgement, TestNoise
+from assay.lab.host.memory import machine_memory
 from assay.lab.interface import SandboxName
 from assay.lab.machine_load import describe_load, read_load
 from assay.models.weights import LOCAL, hash_weights
 from assay.records import TrialFile, TrialFolder, read_events
-from assay.records.code import decode_code, find_rerun
+from assay.records.code import MAX_CODE, check_code, decode_code, find_rerun
 from assay.records.content_store import ContentStore
+from assay.records.events import CandidateScore, LabOpened
+from assay.records.selection import MAX_CANDIDATES, choose_candidate, find_offers, find_pick
 from assay.records.traces import read_traces
 from assay.records.verify import Level, RecordFinding
 from assay.results.attribution import check_attribution
-from assay.runs.code_rerun import CodeLabs, find_tolerance, scores_agree
+from assay.runs.code_rerun import CodeLabs, find_tolerance, rerun_code, scores_agree
 from assay.runs.hashes import (
     hash_of_agent,
     hash_of_code,
@@ -37,6 +46,7 @@ from assay.runs.hashes import (
     hash_of_environment,
     hash_of_folder,
 )
+from assay.runs.trial_setup import find_format_problem
 from assay.tasks import Registry, Task
 
 # One unit of the fifth decimal, to which scores are rounded: another machine may add in another order.
@@ -78,6 +88,8 @@ def compare_trial(
         yield RecordFinding(name, "grade", "not regraded: the submission is not in the record", "unverified")
         return
     yield from _regrade(folder, folder.grade, file, task, home, sandbox)
+    if file.selection != "own":
+        yield from _check_pick(folder, file, task, home)
     if file.submit == "code" and not task.timed:
         yield from _rerun_code(folder, folder.grade, file, task, home, sandbox)
 
@@ -85,8 +97,13 @@ def compare_trial(
 def _rerun_code(
     folder: TrialFolder, grade: Grade, file: TrialFile, task: Task, home: Home, sandbox: SandboxName
 ) -> Iterator[RecordFinding]:
-    """Run submitted code once more, and compare the score of what it makes with the recorded one."""
-    name, reran = folder.path.name, find_rerun(read_events(folder.events))
+    """Run submitted code once more, as at its first grading, and compare the score of what it makes with the record.
+
+    How long it may run and what it may use is not the record's to decide, and no folder of the machine that the record
+    names is shown to it.
+    """
+    name, events = folder.path.name, read_events(folder.events)
+    reran = find_rerun(events)
     if reran is None or grade.rerun is None:
         yield RecordFinding(name, "grade", "code was to be submitted, but the record does not show that it was rerun")
         return
@@ -94,30 +111,100 @@ def _rerun_code(
         yield RecordFinding(name, CODE, f"not rerun: it was not graded ({reran.cause})", "remark")
         return
     contents = ContentStore(folder.snapshots)
-    labs = CodeLabs(file, task, home, contents, sandbox)
     try:
-        code, first = decode_code(contents.get_by_digest(reran.code)), contents.get_by_digest(reran.first)
+        code = check_code(decode_code(contents.get_by_digest(reran.code, 2 * MAX_CODE)))
+        first = contents.get_by_digest(reran.first)
+    except RefusedCode as error:
+        yield RecordFinding(name, "grade", f"not rerun: {error}")
+        return
     except RecordError:
         yield RecordFinding(name, CODE, "not rerun: the record does not have the code", "remark")
         return
-    try:
-        data = load_prepared(home, task, file.edition, file.variant)
-        content, reason = anyio.run(labs.make, code)
-        again, before = (
-            None if each is None else grade_submission(labs.rows(each), data, home=home, sandbox=sandbox, isolated=True)
-            for each in (content, first)
+    if file.weights:
+        yield RecordFinding(
+            name, "grade", f"code not rerun: it read the weights in {quote(file.weights)}", "unverified"
         )
-    except AssayError as error:
-        yield RecordFinding(name, "grade", f"code not rerun: {error}", "unverified")
         return
+    limited = _limit(file, task, home)
+    began = next((event.time for event in events if isinstance(event, LabOpened)), events[0].time)
+    with TemporaryDirectory(prefix="assay-rerun-") as kept:
+        labs = CodeLabs(limited, task, home, ContentStore(Path(kept)), sandbox)
+        try:
+            data = load_prepared(home, task, file.edition, file.variant)
+            content, once_more = anyio.run(rerun_code, labs, code, first, None, began)
+            again, before = (
+                None if each is None else grade_submission(each, data, home=home, sandbox=sandbox, isolated=True)
+                for each in (content, labs.rows(first))
+            )
+        except AssayError as error:
+            yield RecordFinding(name, "grade", f"code not rerun: {error}", "unverified")
+            return
     if again is None or before is None:
-        yield RecordFinding(name, "grade", f"rerun, {reason}; recorded was a score of {grade.score}")
+        message = f"rerun, {once_more.reason}; recorded was a score of {grade.score}"
+        is_short = once_more.cause in ("time limit", "error") and limited != file
+        yield RecordFinding(name, "grade", message, "unverified" if is_short else "error")
         return
     if not scores_agree(grade, again, find_tolerance(grade, again)):
         yield RecordFinding(name, "grade", f"rerun, the code scores {again.score}; recorded was {grade.score}")
     agree = scores_agree(before, grade, find_tolerance(before, grade))
     if before.score != grade.rerun.first_score or agree is (grade.rerun.cause is not None):
         yield RecordFinding(name, "grade", "whether the code was reproduced does not follow from the record")
+
+
+def _limit(file: TrialFile, task: Task, home: Home) -> TrialFile:
+    """Return a trial with at most the time of its task, and at most most of this machine."""
+    resources = file.resources
+    limits = {
+        "cores": min(resources.cores, os.cpu_count() or 1),
+        "memory": min(resources.memory, max(task.resources.memory, machine_memory() * 3 // 4)),
+        "disk": min(resources.disk, max(task.resources.disk, shutil.disk_usage(home.root).free // 2)),
+        "gpus": 0,
+    }
+    time = min(file.budget.time, task.budget_for(file.variant).time)
+    return file.model_copy(
+        update={
+            "budget": file.budget.model_copy(update={"time": time}),
+            "resources": resources.model_copy(update=limits),
+        }
+    )
+
+
+def _check_pick(folder: TrialFolder, file: TrialFile, task: Task, home: Home) -> Iterator[RecordFinding]:
+    """Judge the candidates on hidden rows once more, and compare their scores and the choice with the record."""
+    name, events = folder.path.name, read_events(folder.events)
+    picked, offers = find_pick(events), find_offers(events)
+    if picked is None or picked.selection != file.selection:
+        yield RecordFinding(name, "selection", f"selection is {file.selection}, but the record does not show that pick")
+        return
+    contents = ContentStore(folder.snapshots)
+    part: ScoredPart = "hidden" if file.feedback == "nothing" else "pick"
+    scores = []
+    try:
+        split = prepare_selection(home, load_prepared(home, task, file.edition, file.variant))
+        for candidate in list(offers)[: MAX_CANDIDATES + 1]:
+            content = contents.get_by_digest(candidate)
+            problem = find_format_problem(content, task, home, file)
+            score = (
+                CandidateScore(candidate=candidate, problem=problem)
+                if problem
+                else judge_candidate(split, content, part)
+            )
+            scores.append(score)
+    except AssayError as error:
+        yield RecordFinding(name, "selection", f"candidates are not judged again: {error}", "unverified")
+        return
+    recorded = {entry.candidate: entry.score for entry in picked.scores}
+    for entry in scores:
+        then = recorded.get(entry.candidate)
+        if then != entry.score and not (
+            then is not None
+            and entry.score is not None
+            and math.isclose(then, entry.score, rel_tol=1e-9, abs_tol=_ROUNDING)
+        ):
+            message = f"candidate {entry.candidate[:12]} scores {entry.score} on hidden rows; recorded was {then}"
+            yield RecordFinding(name, "selection", message)
+    if choose_candidate(scores, task.metric.direction, picked.own) != picked.hidden and len(scores) == len(offers):
+        yield RecordFinding(name, "selection", "hidden rows select another candidate than the recorded one")
 
 
 def _check_hashes(name: str, file: TrialFile, task: Task, home: Home) -> Iterator[RecordFinding]:

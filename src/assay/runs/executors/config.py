@@ -9,6 +9,7 @@ from assay.core.disk import write_json
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.plugins import Plugins, split_path
+from assay.core.text import one_line, quote
 from assay.records import RunFolder
 from assay.records.lease import HEARTBEAT, LEASE_TIMEOUT
 from assay.records.trial import read_record
@@ -65,6 +66,10 @@ def check_executor_config(config: ExecutorConfig) -> None:
     """Raise `UsageError` if there is no such executor, which can be known before a run has a folder."""
     if config.lease < _MIN_LEASE:
         raise UsageError(f"lease: leases are renewed every {HEARTBEAT:g} s; allow at least {_MIN_LEASE:g} s")
+    for option, value in config.slurm.items():
+        # Options become lines of a shell script: a line break would begin a command.
+        if not (option.isprintable() and value.isprintable()):
+            raise UsageError(f"slurm.{one_line(option)}: {quote(value)} has a line break or another control character")
     if config.slurm and config.on != "slurm":
         raise UsageError("slurm settings require --on slurm")
     EXECUTORS.check(config.name)
