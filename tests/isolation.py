@@ -69,12 +69,14 @@ def isolate(folder: Path) -> None:
 
 
 def make_user_home(folder: Path) -> Path:
-    """Make an empty home directory with the package settings of the user."""
+    """Make a home directory with the package settings of the user, in which the suites of the checkout are trusted."""
     folder.mkdir()
+    (folder / ".config/assay").mkdir(parents=True)
+    (folder / ".config/assay/trusted").write_text(f"{CHECKOUT}\n")
     for name in PACKAGE_SETTINGS:
         original = Path(f"~/{name}").expanduser()
         if original.exists():
-            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).symlink_to(original.absolute())
     return folder
 

@@ -134,9 +134,9 @@ def test_a_grade_names_edition_variant_and_quirks(assay, tmp_path: Path) -> None
 def test_a_task_that_needs_more_memory_than_the_machine_has_is_prepared_with_a_warning(assay, tmp_path) -> None:
     suite = tmp_path / "suite"
     shutil.copytree(Path(__file__).parent.parent / "tiny", suite)
-    assert "memory" not in assay("--tasks", suite, "prepare", "tiny/coin", "--again").stderr
+    assert "memory" not in assay("--trust", "--tasks", suite, "prepare", "tiny/coin", "--again").stderr
     with (suite / "coin" / "task.toml").open("a") as file:
         file.write('\n[preparation]\nmemory = "900TB"\n')
-    result = assay("--tasks", suite, "prepare", "tiny/coin", "--again")
+    result = assay("--trust", "--tasks", suite, "prepare", "tiny/coin", "--again")
     assert result.returncode == 0, result.stderr
     assert "warning: preparing tiny/coin takes about 900TB of memory, and this machine has " in result.stderr

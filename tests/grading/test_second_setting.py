@@ -49,11 +49,11 @@ def test_a_report_shows_both_scores_and_the_drop(tiny, tmp_path: Path):
     task.write_text(task.read_text() + '\n[second]\ntitle = "the last"\ncolumn = "coin"\nvalues = ["58", "59"]\n')
     (folder / "suite.toml").write_text((folder / "suite.toml").read_text().replace('"tiny"', '"tiny-second"'))
     assay = tiny.assay
-    assert assay("--tasks", folder, "prepare", "tiny-second", "--quiet").returncode == 0
+    assert assay("--trust", "--tasks", folder, "prepare", "tiny-second", "--quiet").returncode == 0
     out = tmp_path / "run"
-    done = assay("--tasks", folder, "run", "tiny-second", "--agent", "starter", "--seeds", "1", "--out", out, "--quiet")
+    done = assay("--trust", "--tasks", folder, "run", "tiny-second", "--agent", "starter", "--seeds", "1", "--out", out, "--quiet")
     assert done.returncode == 0, done.stderr
     report = assay("report", out).stdout
     assert "second setting" in report and "Drop" in report
     assert json.loads(assay("report", out, "--json").stdout)["trials"][0]["grade"]["second"]["score"] == 1.0
-    assert assay("--tasks", folder, "verify", out).returncode == 0
+    assert assay("--trust", "--tasks", folder, "verify", out).returncode == 0

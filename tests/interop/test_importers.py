@@ -9,6 +9,7 @@ import pytest
 from assay.core.errors import AssayError, RecordError
 from assay.interop.exporters.every_eval_ever import METADATA
 from assay.interop.importers import IMPORTERS, Results, read_results
+from assay.interop.trajectories import read_steps
 from assay.results.frame import read_frame
 from command_line import Assay
 from sample_run import write_run
@@ -248,3 +249,67 @@ def test_twenty_agents_on_89_tasks_are_read_as_rows(tmp_path: Path):
     ]
     results: Results = read_results([write_csv(tmp_path / "x.csv", rows)])
     assert (len(results.frame), len(results.frame.agents), len(results.frame.tasks)) == (8900, 20, 89)
+
+
+def _harbor(result: dict[str, object], trajectory: object = None) -> dict[str, object]:
+    trial = {"trial_name": "x", "task_name": "o/t", "agent_info": {"name": "a"}, "config": {}}
+    files = {"config.json": {}, "result.json": trial | {"verifier_result": {"rewards": {"reward": 1}}} | result}
+    return files | ({"agent/trajectory.json": trajectory} if trajectory else {})
+
+
+def _atif(**step: object) -> dict[str, object]:
+    return {"schema_version": "ATIF-v1.2", "steps": [{"source": "agent", "message": "x", **step}]}
+
+
+_SAMPLE = {"sample_id": "t", "model_id": "m", "evaluation": {"score": 1}}
+_HUGE = int("9" * 400)
+ODD_TYPES: dict[str, dict[str, object]] = {
+    "EEE: results that are no list": {"x.json": {"evaluation_results": 5}, "x_samples.jsonl": _SAMPLE},
+    "EEE: ids that are lists": {
+        "x.json": {"evaluation_results": [{"evaluation_result_id": [1]}]},
+        "x_samples.jsonl": _SAMPLE | {"evaluation_result_id": [1], "evaluation_name": {}},
+    },
+    "EEE: negative tokens": {"x_samples.jsonl": _SAMPLE | {"token_usage": {"total_tokens": -5}}},
+    "HAL: huge integers": {
+        "a_UPLOAD.json": {
+            "config": {"agent_name": "a", "benchmark_name": "b"},
+            "results": {"successful_tasks": ["t"], "failed_tasks": []},
+            "wall_clock_times": {"t": _HUGE},
+            "task_step_counts": {"t": _HUGE},
+        }
+    },
+    "MLE-bench: a number of tasks": {"grading_report.json": {"competition_reports": [], "not_graded": 5}},
+    "Harbor: a number of steps": _harbor({"step_results": 5}),
+    "Harbor: a number of tool calls": _harbor({}, _atif(tool_calls=5, observation={"results": 7})),
+    "Harbor: ids of tool calls that are lists": _harbor(
+        {}, _atif(tool_calls=[{"tool_call_id": [1]}], observation={"results": [{"source_call_id": {}}]})
+    ),
+    "Harbor: a number of subagents": _harbor({}, _atif() | {"subagent_trajectories": 7}),
+}
+
+
+@pytest.mark.parametrize("files", ODD_TYPES.values(), ids=ODD_TYPES)
+def test_values_of_other_types_are_refused_or_unknown(files: dict[str, object], tmp_path: Path):
+    for name, content in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps(content) + "\n")
+    try:
+        frame = read_results([tmp_path]).frame
+    except AssayError as error:
+        assert "has no trials" in str(error)
+        return
+    (row,) = frame
+    assert row.tokens is None and row.steps is None and row.elapsed is None
+    assert all(step.source == "agent" for step in read_steps(row))
+
+
+def test_a_folder_of_a_trial_that_is_a_link_is_not_read(tmp_path: Path):
+    job, secret = tmp_path / "job", tmp_path / "elsewhere"
+    for name, content in _harbor({}).items():
+        (job / name).parent.mkdir(exist_ok=True)
+        (job / name).write_text(json.dumps(content))
+    secret.mkdir()
+    (secret / "trajectory.json").write_text(json.dumps(_atif()))
+    (job / "agent").symlink_to(secret)
+    with pytest.raises(RecordError, match="is a link or a special file"):
+        read_results([job])

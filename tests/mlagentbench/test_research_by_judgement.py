@@ -40,7 +40,7 @@ def clrs_with_less_training(tmp_path):
 def test_a_research_agent_runs_the_starter_changes_it_and_is_graded(assay, home, clrs_with_less_training, name):
     folders = [clrs_with_less_training] if name == "clrs" else []
     task = Registry(folders).task("small/clrs" if folders else f"mlagentbench/{name}")
-    own = [word for folder in folders for word in ("--tasks", folder)]
+    own = [word for folder in folders for word in ("--trust", "--tasks", folder)]
     assert assay("lab", "build", task.environment).returncode == 0
     assert assay(*own, "prepare", task.id, "--synthetic").returncode == 0
     if task.timed:

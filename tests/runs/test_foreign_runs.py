@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from assay.core.home import Home
+from command_line import Assay
 from tiny_run import TinyRun
 
 CODE = """
@@ -105,12 +106,48 @@ def test_a_run_with_nothing_but_labs_needs_no_trust(tiny: TinyRun, home: Home):
     assert resumed.returncode == 0, resumed.stderr
 
 
-def test_the_folder_of_a_task_is_audited_only_if_its_code_is_trusted(tiny: TinyRun, planted: Path, tmp_path: Path):
+@pytest.fixture
+def theirs(planted: Path, tmp_path: Path) -> Path:
+    """A stranger's suite, whose code shows that it has run."""
     suite = tmp_path / "theirs"
     shutil.copytree(Path(__file__).parent.parent / "tiny", suite)
-    (suite / "coin/prepare.py").write_text(planted.with_name("evil.py").read_text())
-    refused = tiny.call("audit", str(suite))
-    assert refused.returncode == 2 and f"run the code of the tasks in {suite}" in refused.stderr, refused.stderr
+    before = (suite / "coin/prepare.py").read_text()
+    (suite / "coin/prepare.py").write_text(f"from pathlib import Path\nPath({str(planted)!r}).touch()\n{before}")
+    return suite
+
+
+@pytest.mark.parametrize("command", ["prepare tiny", "run tiny --agent starter", "audit --quick tiny", "verify RUN"])
+def test_a_suite_from_elsewhere_runs_its_code_only_if_it_is_trusted(
+    tiny: TinyRun, assay: Assay, planted: Path, theirs: Path, command: str
+):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    words = [str(tiny.out) if word == "RUN" else word for word in command.split()]
+    refused = assay("--tasks", theirs, *words)
+    assert refused.returncode == 2 and f"run the code of the tasks in {theirs}" in refused.stderr, refused.stderr
+    assert not planted.exists()
+    assert assay("--tasks", theirs, "tasks", "tiny").returncode == 0 and not planted.exists()
+    assert assay("--trust", "--tasks", theirs, "prepare", "tiny", "--again").returncode == 0
+    assert planted.exists()
+    planted.unlink()
+    assert assay("--tasks", theirs, "prepare", "tiny", "--again").returncode == 0  # it is remembered
+    assert planted.exists()
+
+
+@pytest.mark.parametrize("disguise", ["none", "a link", "beside the task"])
+def test_a_folder_is_audited_only_if_its_code_is_trusted(
+    assay: Assay, planted: Path, theirs: Path, tmp_path: Path, disguise: str
+):
+    target = theirs
+    if disguise == "a link":
+        (theirs / "coin").rename(tmp_path / "elsewhere")
+        (theirs / "coin").symlink_to(tmp_path / "elsewhere")
+    elif disguise == "beside the task":
+        target = theirs / "coin"
+        (target / "prepare.py").rename(theirs / "hidden.py")
+        (target / "prepare.py").symlink_to(theirs / "hidden.py")
+    for words in (["audit", target], ["--tasks", theirs, "audit", "tiny"]):
+        refused = assay(*words)
+        assert refused.returncode == 2 and f"run the code of the tasks in {theirs}" in refused.stderr, refused.stderr
     assert not planted.exists()
 
 

@@ -61,6 +61,18 @@ RISKS = {
 }
 
 
+def test_an_option_of_slurm_cannot_begin_a_command_of_the_job(tiny, folder: Path):
+    """Options become lines of a shell script, where quotes around a value do not help: its first line is a comment."""
+    (folder / "plan.toml").write_text(
+        f'{PLAN}agents = ["starter"]\non = "slurm"\nout = "mine"\n[slurm]\npartition = "debug\\ntouch PWNED #"\n'
+    )
+    for words in (["plan.toml"], ["plan.toml", "--trust"], ["tiny", "--agent", "starter", "--on", "slurm", "-c"]):
+        more = ["slurm.partition=debug\ntouch PWNED #"] if words[-1] == "-c" else []
+        done = tiny.call("run", *words, *more)
+        assert (done.returncode, "has a line break" in done.stderr) == (2, True), done.stderr
+    assert not (folder / "mine").exists()
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, with hostile code in it."""

@@ -18,6 +18,7 @@ from assay.core.home import Home, find_user_config
 from assay.core.plugins import split_path
 from assay.core.progress import Progress
 from assay.core.text import plural
+from assay.core.trusted_folders import trust_folders
 from assay.core.untrusted import is_plain_name
 from assay.data import files
 from assay.data.store import Prepared, PrepareOptions, prepare, remove_prepared
@@ -137,6 +138,7 @@ def create_suite(name: str, out: Path | None = None, *, exist_ok: bool = False) 
     lines = ['format = "suite/1"', f'name = "{name}"', f'title = "{title}"', 'editions = ["v1"]', "tasks = []", ""]
     folder.mkdir(parents=True, exist_ok=True)
     atomic_write(folder / "suite.toml", "\n".join(lines), mode=None)
+    trust_folders([folder])
     return folder
 
 

@@ -63,6 +63,9 @@ GROUPS = {
 }
 """The sections of the help in the order in which a user needs them: the module and the summary of each command."""
 
+_READING = ("tasks", "agents", "ls", "logs", "config", "doctor")
+"""Commands that run no code of a task."""
+
 COMMANDS = {name: module for group in GROUPS.values() for name, (module, _) in group.items()}
 
 
@@ -111,8 +114,9 @@ class Commands(click.Group):
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder with a suite of your own. Can be repeated.",
 )
+@click.option("--trust", is_flag=True, help="Allow the code in the folders of --tasks to run, now and later.")
 @click.pass_context
-def assay(ctx: click.Context, folders: tuple[Path, ...]) -> None:
+def assay(ctx: click.Context, folders: tuple[Path, ...], trust: bool) -> None:
     """Measure how well AI agents do machine learning engineering.
 
     \b
@@ -122,6 +126,10 @@ def assay(ctx: click.Context, folders: tuple[Path, ...]) -> None:
       assay view
     """
     ctx.obj = tuple(folder.absolute() for folder in folders)
+    if folders and ctx.invoked_subcommand not in (None, *_READING) and not ctx.resilient_parsing:
+        from assay.cli.output import check_trusted
+
+        check_trusted(ctx.obj, trust=trust)
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

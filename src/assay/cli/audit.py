@@ -12,6 +12,7 @@ import click
 from assay.cli.complete import complete_tasks
 from assay.cli.output import (
     as_json,
+    check_trusted,
     choose_progress,
     echo,
     echo_marked,
@@ -21,7 +22,7 @@ from assay.cli.output import (
     quiet,
     variant,
 )
-from assay.cli.planning import ask_for_trust, trust_option
+from assay.cli.planning import trust_option
 from assay.core.errors import AssayError
 from assay.core.home import Home
 from assay.core.text import plural
@@ -70,7 +71,7 @@ _MARKS = {True: "ok", False: "FAILED", None: "-"}
     metavar="FILE",
     help="Folder: the true values of the test rows, kept outside of the folder.",
 )
-@trust_option("Allow a folder with a suite.toml or task.toml to run its code, such as prepare.py.")
+@trust_option("Allow a folder with a suite.toml or task.toml to run its code, now and later.")
 @as_json
 @quiet
 @click.pass_obj
@@ -122,7 +123,7 @@ def audit_command(
         return
     home, progress, audits = Home.default(), choose_progress(quiet), []
     for name in names:
-        _check_code(Path(name), trust=trust)
+        check_trusted(_find_suite(Path(name)), trust=trust)
     subjects = [subject for name in names for subject in _find_subjects(folders, name, target, id_, answers)]
     for number, subject in enumerate(subjects, 1):
         if isinstance(subject, Task):
@@ -193,10 +194,11 @@ def _print(audit: "TaskAudit", all_: bool) -> None:
         echo(f"  nothing found by {plural(audit.count('none'), 'check')}")
 
 
-def _check_code(folder: Path, *, trust: bool) -> None:
-    """Ask before the code of a task's or suite's folder is run."""
-    if any((folder / name).is_file() for name in ("suite.toml", "task.toml")) and any(folder.rglob("*.py")):
-        ask_for_trust(str(folder), (f"run the code of the tasks in {folder.resolve()} on this machine",), trust=trust)
+def _find_suite(folder: Path) -> list[Path]:
+    """Return the folder of the suite that a folder is, or is a task of."""
+    if (folder / "suite.toml").is_file():
+        return [folder]
+    return [folder.absolute().parent] if (folder / "task.toml").is_file() else []
 
 
 def _find_subjects(

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.arguments import RunPath
-from assay.core.text import strip_control
+from assay.core.errors import UsageError
+from assay.core.text import one_line, strip_control
 from assay.lab.sandboxes import AUTO, check_sandbox
 
 if TYPE_CHECKING:
@@ -149,6 +150,30 @@ def make_console() -> "Console":
     from rich.console import Console
 
     return Console() if sys.stdout.isatty() else Console(width=_PIPE_WIDTH)
+
+
+def check_trusted(folders: Iterable[Path], *, trust: bool) -> None:
+    """Ask before the code in folders of tasks runs that the user has not allowed before; it is asked once a folder."""
+    from assay.core.trusted_folders import find_untrusted, trust_folders
+
+    for folder in find_untrusted(folders):
+        ask_for_trust(str(folder), (f"run the code of the tasks in {folder} on this machine",), trust=trust)
+        trust_folders([folder])
+
+
+def ask_for_trust(file: str, risks: tuple[str, ...], *, trust: bool) -> None:
+    """Ask on the terminal whether a stranger's file may do what it says; without one, only `--trust` allows it."""
+    listed = "\n".join(f"  - {one_line(risk)}" for risk in risks)
+    if trust:
+        echo(f"{one_line(file)} is trusted to\n{listed}", err=True)
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        from assay.runs.planned import refuse
+
+        refuse(file, risks)
+    echo(f"{one_line(file)} would\n{listed}", err=True)
+    if not click.confirm("Do you trust it?", err=True):
+        raise UsageError(f"{one_line(file)} is not trusted")
 
 
 def open_registry(folders: Sequence[Path]) -> "Registry":

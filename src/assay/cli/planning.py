@@ -1,7 +1,6 @@
 """What `assay run`, `assay plan` and `assay resume` share: the options that say what a run does."""
 
 import json
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,9 @@ from click.core import ParameterSource
 
 from assay.cli.arguments import Count, GroupedCommand
 from assay.cli.complete import complete_agents, complete_tasks
-from assay.cli.output import echo, edition, open_registry, read_size, sandbox, variant
+from assay.cli.output import ask_for_trust, edition, open_registry, read_size, sandbox, variant
 from assay.core.errors import UsageError
 from assay.core.quantities import parse_duration
-from assay.core.text import one_line
 
 if TYPE_CHECKING:
     from assay.runs.plan import Plan
@@ -276,21 +274,6 @@ def make_plan(ctx: click.Context) -> "tuple[Plan, PlanConfig]":
     if risks:
         ask_for_trust(files[0], risks, trust=ctx.params["trust"])
     return build_plan(config, origins, open_registry(folders), folders[0] if folders else None, risks), config
-
-
-def ask_for_trust(file: str, risks: tuple[str, ...], *, trust: bool) -> None:
-    """Ask on the terminal whether a plan file may do what it says; without one, only `--trust` allows it."""
-    from assay.runs.planned import refuse
-
-    listed = "\n".join(f"  - {one_line(risk)}" for risk in risks)
-    if trust:
-        echo(f"{file} is trusted to\n{listed}", err=True)
-        return
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        refuse(file, risks)
-    echo(f"{file} would\n{listed}", err=True)
-    if not click.confirm("Do you trust it?", err=True):
-        raise UsageError(f"{file} is not trusted")
 
 
 def read_flags(ctx: click.Context) -> dict[str, Any]:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.arguments import TrialPath
-from assay.cli.output import choose_progress, echo, quiet
+from assay.cli.output import ask_for_trust, choose_progress, echo, quiet
 from assay.cli.planning import (
     PlanCommand,
-    ask_for_trust,
     execution_options,
     make_plan,
     plan_options,

@@ -1,7 +1,7 @@
 """Trajectories of other harnesses, read without trust: ATIF of Harbor, and the samples of logs of Inspect."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any
 from assay.core.errors import RecordError
 from assay.core.untrusted import read_json
 from assay.interop.importers.inspect import read_members
-from assay.interop.importers.trial import read_amount, read_count, read_moment, read_table, read_text
+from assay.interop.importers.trial import read_amount, read_count, read_list, read_moment, read_table, read_text
 from assay.results.frame import TrialRow
 
 _MAX_STEPS = 20_000
@@ -66,21 +66,21 @@ def _read_atif(content: object, path: Path, name: str = "") -> Iterator[Trajecto
             tokens=None if all(count is None for count in counts) else sum(count or 0 for count in counts),
             cost=read_amount(metrics.get("cost_usd")),
         )
-    for inner in table.get("subagent_trajectories") or () if not name else ():
+    for inner in read_list(table.get("subagent_trajectories")) if not name else ():
         agent = read_text(read_table(read_table(inner).get("agent")).get("name")) or "subagent"
         yield from _read_atif(inner, path, agent)
 
 
 def _read_uses(step: Mapping[str, Any]) -> Iterator[ToolUse]:
-    results = [read_table(result) for result in read_table(step.get("observation")).get("results") or ()]
-    outputs = {result.get("source_call_id"): _text(result.get("content")) for result in results}
-    calls = [read_table(call) for call in step.get("tool_calls") or ()]
+    results = [read_table(result) for result in read_list(read_table(step.get("observation")).get("results"))]
+    outputs = {read_text(result.get("source_call_id")): _text(result.get("content")) for result in results}
+    calls = [read_table(call) for call in read_list(step.get("tool_calls"))]
     for call in calls:
         name = read_text(call.get("function_name")) or "call"
-        yield ToolUse(name, read_table(call.get("arguments")), outputs.get(call.get("tool_call_id")))
-    known = {call.get("tool_call_id") for call in calls}
+        yield ToolUse(name, read_table(call.get("arguments")), outputs.get(read_text(call.get("tool_call_id"))))
+    known = {read_text(call.get("tool_call_id")) for call in calls}
     for result in results:
-        if result.get("source_call_id") not in known:
+        if read_text(result.get("source_call_id")) not in known:
             yield ToolUse("observation", {}, _text(result.get("content")))
 
 
@@ -88,18 +88,22 @@ def _read_sample(row: TrialRow) -> Iterator[TrajectoryStep]:
     """Yield the messages of a sample of a log of Inspect."""
     assert row.trajectory is not None
     task = row.task.partition("/")[2]
-    summaries = read_members(row.trajectory, ("summaries.json",)).get("summaries.json") or []
-    matches = [read_table(each) for each in summaries if str(read_table(each).get("uuid")) == row.trial]
-    epoch = matches[0].get("epoch") if matches else row.seed
+    summaries = read_list(read_members(row.trajectory, ("summaries.json",)).get("summaries.json"))
+    matches = [read_table(each) for each in summaries if read_text(read_table(each).get("uuid")) == row.trial]
+    epoch = read_count(matches[0].get("epoch")) if matches else row.seed
     name = f"samples/{task}_epoch_{epoch}.json"
     sample = read_table(read_members(row.trajectory, (name,)).get(name))
-    messages = [read_table(message) for message in (sample.get("messages") or ())[:_MAX_STEPS]]
-    outputs = {each.get("tool_call_id"): _text(each.get("content")) for each in messages if each.get("role") == "tool"}
+    messages = [read_table(message) for message in read_list(sample.get("messages"))[:_MAX_STEPS]]
+    outputs = {
+        read_text(each.get("tool_call_id")): _text(each.get("content"))
+        for each in messages
+        if each.get("role") == "tool"
+    }
     for message in messages:
         role = read_text(message.get("role")) or "user"
         if role == "tool":
             continue  # shown with its call
-        calls: Sequence[Any] = message.get("tool_calls") or ()
+        calls = read_list(message.get("tool_calls"))
         yield TrajectoryStep(
             source="agent" if role == "assistant" else role,
             message=_text(message.get("content")),
@@ -107,7 +111,7 @@ def _read_sample(row: TrialRow) -> Iterator[TrajectoryStep]:
                 ToolUse(
                     read_text(call.get("function")) or "call",
                     read_table(call.get("arguments")),
-                    outputs.get(call.get("id")),
+                    outputs.get(read_text(call.get("id"))),
                 )
                 for call in map(read_table, calls)
             ),

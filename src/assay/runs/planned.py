@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 from assay.core.errors import UsageError
-from assay.core.home import Home, find_user_config
+from assay.core.home import Home
 from assay.core.text import one_line
+from assay.core.trusted_folders import find_untrusted
 from assay.records import RunFolder, TrialFile
 from assay.runs.executors import ExecutorConfig
 from assay.runs.plan_config import AgentConfig, PlanConfig
@@ -83,7 +84,7 @@ def _find_risks_of(file: TrialFile, folder: Path, own_tasks: Collection[Path]) -
     config = PlanConfig.model_validate({name: value for name, value in settings.items() if value})
     risks = find_risks(config, PlanConfig(), folder)
     tasks = Path(file.tasks_folder).resolve() if file.tasks_folder else None
-    if tasks and tasks not in own_tasks and not tasks.is_relative_to(find_user_config().parent.resolve() / "suites"):
+    if tasks and tasks not in own_tasks and (find_untrusted([tasks]) or not tasks.is_dir()):
         risks += (f"run the code of the tasks in {tasks} on this machine",)
     return risks
 

@@ -12,7 +12,17 @@ from assay.core.errors import RecordError
 from assay.core.untrusted import parse_json, read_json, read_lines
 from assay.interop.importers.read import Importer
 from assay.interop.importers.table import read_row
-from assay.interop.importers.trial import ReportedTrial, read_flag, read_name, read_number, read_table, read_text
+from assay.interop.importers.trial import (
+    ReportedTrial,
+    read_amount,
+    read_count,
+    read_flag,
+    read_list,
+    read_name,
+    read_number,
+    read_table,
+    read_text,
+)
 
 _SUFFIX = "_samples.jsonl"
 
@@ -27,15 +37,15 @@ def read_trials(files: Sequence[Path]) -> Iterator[ReportedTrial]:
     for path in files:
         totals = _read_totals(path.with_name(f"{path.name.removesuffix(_SUFFIX)}.json"))
         _check_hash(path, totals)
-        results = [read_table(result) for result in totals.get("evaluation_results") or ()]
-        by_id = {result.get("evaluation_result_id"): result for result in results}
-        by_name = {result.get("evaluation_name"): result for result in results}
+        results = [read_table(result) for result in read_list(totals.get("evaluation_results"))]
+        by_id = {read_text(result.get("evaluation_result_id")): result for result in results}
+        by_name = {read_text(result.get("evaluation_name")): result for result in results}
         model = read_table(totals.get("model_info"))
         for number, line in enumerate(read_lines(path), 1):
             where = f"{path}:{number}"
             sample = read_table(parse_json(line, where))
-            key = sample.get("evaluation_result_id")
-            result = by_id.get(key) or by_name.get(sample.get("evaluation_name")) or {}
+            key, named = read_text(sample.get("evaluation_result_id")), read_text(sample.get("evaluation_name"))
+            result = by_id.get(key) or by_name.get(named) or {}
             yield _read_sample(sample, read_table(result), model, where)
 
 
@@ -68,7 +78,7 @@ def _read_sample(
         return read_row({**cells, "task": f"{suite}/{name}"}, where)
     usage, performance = read_table(sample.get("token_usage")), read_table(sample.get("performance"))
     identity = read_text(sample.get("model_id")) or "unknown"
-    score, latency = read_number(evaluation.get("score")), read_number(performance.get("latency_ms"))
+    score, latency = read_number(evaluation.get("score")), read_amount(performance.get("latency_ms"))
     return ReportedTrial(
         suite=suite,
         task=name,
@@ -80,7 +90,7 @@ def _read_sample(
         lower_is_better=metric.get("lower_is_better") is True,
         reason=read_text(sample.get("error"), 400),
         seconds=None if latency is None else latency / 1000,
-        tokens=None if (count := read_number(usage.get("total_tokens"))) is None else int(count),
+        tokens=read_count(usage.get("total_tokens")),
         conditions={"checksum": digest[:12]} if (digest := read_text(sample.get("sample_hash"))) else {},
     )
 

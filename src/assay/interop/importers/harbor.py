@@ -1,19 +1,20 @@
 """Job folders of Harbor: `JOB/TRIAL/result.json`, and the trajectory and grade beside it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from assay.core.errors import RecordError
-from assay.core.untrusted import read_json
+from assay.core.untrusted import read_json, refuse_links
 from assay.grading.result import Grade
 from assay.interop.importers.read import Importer
 from assay.interop.importers.trial import (
     ReportedTrial,
     read_amount,
     read_count,
+    read_list,
     read_moment,
     read_name,
     read_number,
@@ -45,6 +46,7 @@ def read_trials(files: Sequence[Path]) -> Iterator[ReportedTrial]:
                 yield trial
             continue
         if isinstance(result, dict) and "trial_name" in result:
+            refuse_links(folder / "agent", folder / "verifier")
             yield _read_trial(result, folder)
 
 
@@ -136,7 +138,7 @@ def _find_cause(result: Mapping[str, Any], error: Mapping[str, Any]) -> tuple[Ca
 
 def _sum_usage(result: Mapping[str, Any]) -> tuple[int | None, float | None]:
     """Return the tokens and the cost of a trial with one step or several."""
-    steps: Iterable[Any] = result.get("step_results") or [result]
+    steps = read_list(result.get("step_results")) or [result]
     used = [read_table(read_table(step).get("agent_result")) for step in steps]
     counts = [read_count(each.get(name)) for each in used for name in ("n_input_tokens", "n_output_tokens")]
     costs = [read_amount(each.get("cost_usd")) for each in used]

@@ -15,7 +15,15 @@ from assay.core.text import describe_validation_error
 from assay.core.untrusted import read_json
 from assay.grading.result import Grade
 from assay.interop.importers.read import Importer
-from assay.interop.importers.trial import ReportedTrial, read_moment, read_name, read_reason, read_table, read_text
+from assay.interop.importers.trial import (
+    ReportedTrial,
+    read_list,
+    read_moment,
+    read_name,
+    read_reason,
+    read_table,
+    read_text,
+)
 
 
 def find_files(files: Sequence[Path]) -> list[Path]:
@@ -34,8 +42,8 @@ def read_trials(files: Sequence[Path]) -> Iterator[ReportedTrial]:
         trials = [_read_entry(entry, agent, path) for entry in entries]
         yield from trials
         rules = trials[0] if trials else None  # all of a report have the same
-        for entry in report.get("not_graded") or ():
-            name = read_name(read_table(entry).get("competition_id"), f"{path}: competition_id")
+        for entry in map(read_table, read_list(report.get("not_graded"))):
+            name = read_name(entry.get("competition_id"), f"{path}: competition_id")
             yield ReportedTrial(
                 suite=rules.suite if rules else "mlebench",
                 task=name,

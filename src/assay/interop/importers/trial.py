@@ -1,7 +1,7 @@
 """A trial as another harness reports it, and the checks that its untrusted values pass."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -85,12 +85,13 @@ def read_number(value: object) -> float | None:
     """Return a finite number; None for anything else."""
     if isinstance(value, bool):
         return float(value)
-    if isinstance(value, str):
-        try:
-            value = float(value)
-        except ValueError:
-            return None
-    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+    if not isinstance(value, str | int | float):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
 
 
 def read_amount(value: object) -> float | None:
@@ -128,3 +129,8 @@ def read_moment(value: object) -> datetime | None:
 def read_table(value: object) -> Mapping[str, Any]:
     """Return a JSON object; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
+
+
+def read_list(value: object) -> Sequence[Any]:
+    """Return a JSON list; an empty one for anything else."""
+    return value if isinstance(value, list) else ()
