@@ -1,5 +1,6 @@
 """Code in a lab tries system calls that widen its attack surface; without a sandbox they are not refused."""
 
+import ctypes
 import errno
 import platform
 
@@ -45,6 +46,32 @@ async def test_denied_system_calls_are_refused(opened: Open):
         inside = (await python(lab, CALL, *numbers())).stdout.text.split()
     assert "EPERM" not in outside
     assert inside == ["EPERM"] * len(ALLOWED_OUTSIDE)
+
+
+SHARED_MEMORY = """
+import ctypes, errno, sys
+libc = ctypes.CDLL(None, use_errno=True)
+libc.shmat.restype = ctypes.c_void_p
+address = libc.shmat(int(sys.argv[1]), None, 0o10000)
+print(errno.errorcode[ctypes.get_errno()] if address == ctypes.c_void_p(-1).value else ctypes.string_at(address))
+"""
+
+
+@EVERY_SANDBOX
+async def test_shared_memory_of_the_machine_cannot_be_read(opened: Open):
+    """Its ids are small integers, so nobody needs to look them up."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.shmat.restype = ctypes.c_void_p
+    segment = libc.shmget(0, 4096, 0o1666)  # private, to be created, for everybody
+    assert segment >= 0
+    try:
+        ctypes.memmove(libc.shmat(segment, None, 0), b"a secret", 8)
+        async with opened("none") as lab:
+            assert (await python(lab, SHARED_MEMORY, str(segment))).stdout.text == "b'a secret'\n"
+        async with opened() as lab:
+            assert (await python(lab, SHARED_MEMORY, str(segment))).stdout.text.strip() in ("EPERM", "EINVAL")
+    finally:
+        libc.shmctl(segment, 0, None)
 
 
 async def test_the_mounts_of_other_labs_cannot_be_listed_without_a_mount_namespace(opened: Open):

@@ -427,7 +427,12 @@ def _spread(column: Column, value: Value) -> Iterator[tuple[str, Any]]:
 
 
 def _csv_value(value: Any) -> Any:
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return f" {value}"  # a spreadsheet would run it; readers of trials ignore the space
     return str(value).lower() if isinstance(value, bool) else value
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def _fit(columns: Sequence[Column], cells: Sequence[Sequence[str]], width: int | None) -> FittedTable:

@@ -10,16 +10,19 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import ValidationError
 
-from assay.core.errors import UsageError
+from assay.core.errors import RecordError, UsageError
 from assay.core.home import find_user_config
 from assay.core.plugins import Plugins
 from assay.core.text import describe_validation_error, did_you_mean, quote, suggest
-from assay.core.untrusted import parse_toml, read_toml, read_toml_file
+from assay.core.untrusted import parse_toml, read_plain, read_toml, read_toml_file
 from assay.tasks.facts import FILE
 from assay.tasks.model import MEASURED_FILES, Suite, Task
 from assay.tasks.rules import EditionRules, merge_rules
 
 Loaded = TypeVar("Loaded", Suite, Task)
+
+_MAX_LIST = 10**6
+"""Max bytes of a list of tasks."""
 
 SUITES = Plugins[object]("suites", "suite")
 
@@ -298,9 +301,12 @@ def _resolve_quirks(content: dict[str, Any], suite: Suite, path: Path) -> dict[s
 def _read_names(path: Path) -> list[str]:
     """Return the task names in a file, one per line; lines that start with `#` are comments."""
     try:
-        lines = [line.strip() for line in path.read_text("utf-8").splitlines()]
+        # A plan may name any file; a link to it may be the user's own.
+        lines = [line.strip() for line in read_plain(path.resolve(), _MAX_LIST).decode().splitlines()]
     except UnicodeDecodeError:
         raise UsageError(f"{path} is not a list of tasks: it is not UTF-8 text") from None
+    except (RecordError, OSError) as error:
+        raise UsageError(f"{path} is not a list of tasks: {error}") from None
     names = [line for line in lines if line and not line.startswith("#")]
     if not names:
         raise UsageError(f"{path} is not a list of tasks: it names none")

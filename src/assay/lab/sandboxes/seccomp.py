@@ -183,7 +183,11 @@ _DENIED = {  # name: (x86_64, aarch64); None where the processor has no such cal
 
 # What namespaces would separate: sockets, queues and shared memory of System V and POSIX, and the list of mounts.
 _SHARED_BY_ALL = {
-    "socket": (41, 198), "shmget": (29, 194), "semget": (64, 190), "msgget": (68, 186), "mq_open": (240, 180),
+    "socket": (41, 198), "mq_open": (240, 180), "mq_unlink": (241, 181),
+    # Ids are small integers, so to refuse only those that look them up would not be enough.
+    "shmget": (29, 194), "shmat": (30, 196), "shmctl": (31, 195),
+    "semget": (64, 190), "semop": (65, 193), "semctl": (66, 191), "semtimedop": (220, 192),
+    "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
     "statmount": (457, 457), "listmount": (458, 458),
 }  # fmt: skip
 _OF_ANY_PROCESS = {
