@@ -143,6 +143,13 @@ def test_hostile_names_are_escaped(text, expected):
     assert expected in text
 
 
+def test_a_spreadsheet_runs_no_text_of_a_table():
+    texts = ("=cmd|' /C calc'!A0", "@SUM(1)", "+1", "-1", "plain")
+    table = Table("t", (Column("agent"), Column("score", kind="number")), tuple((text, -1.5) for text in texts))
+    assert [line[0] for line in table.to_csv().splitlines()[1:]] == [" ", " ", " ", " ", "p"]
+    assert all(line.endswith(",-1.5") for line in table.to_csv().splitlines()[1:])
+
+
 def test_json_has_null_for_numbers_that_are_not_finite():
     table = Table("t", (Column("x", kind="number"),), ((float("inf"),), (1.0,)))
     assert json.loads(table.to_json())["rows"] == [{"x": None}, {"x": 1.0}]

@@ -39,7 +39,8 @@ from isolation import borrow_machine, isolate, make_folder, remove_home
 from tiny_run import TESTS, TinyRun, prepare_tiny
 
 FOLDER = Path(__file__).parent
-TRIALS, STEPS = 3, 5
+TRIALS, STEPS, TIME = 3, 5, "20m"
+"""With little time, a trial on a busy machine ends because it is up, which is not a fault that was injected."""
 KILLS_PER_RUN = 40
 """After so many, a run is left to complete."""
 FAILURES = 5
@@ -142,7 +143,7 @@ def storm(site: Site, folder: Path, kills: int, chance: random.Random, tally: Ta
 
 
 def _storm_run(run: TinyRun, site: Site, external: bool, kills: int, tally: Tally, chance: random.Random) -> None:
-    words = [*run.run_words("starter", seeds=TRIALS), "--agent", AGENT, *OPTIONS, *site.options]
+    words = [*run.run_words("starter", seeds=TRIALS, time=TIME), "--agent", AGENT, *OPTIONS, *site.options]
     if external and site.provider:
         model = ["--model", "openai/gpt-4o", "--set", f"base_url={site.provider.address}", "--set", "max_retries=0"]
         words += ["--agent", f"external,profile={FOLDER / 'asks.toml'}", *model]
@@ -249,7 +250,7 @@ def turn_read_only(home: Home, folder: Path, flips: int, chance: random.Random, 
         with Machine() as machine:
             run = TinyRun(home, folder / f"run{number}", inside=machine.inside)
             machine.call("mount", "--bind", home.root, home.root)
-            words = [*run.run_words("starter", seeds=TRIALS), "--agent", AGENT, *OPTIONS]
+            words = [*run.run_words("starter", seeds=TRIALS, time=TIME), "--agent", AGENT, *OPTIONS]
             done, failures = False, 0
             while not done:
                 if tally.faults.total() < flips:

@@ -115,6 +115,23 @@ def test_no_key_is_sent_to_an_address_of_a_plan_file_and_trust_is_recorded(tiny,
         assert tiny.call("plan", "plan.toml", *flags).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('tasks = ["/proc/kmsg"]', "/proc/kmsg is not a list of tasks"),
+        ('tasks = ["names"]', "no task, suite or split is named 'names'"),
+        ('tasks = ["tiny"]\nout = "a\\u0000b"', "'a\\x00b' is no path"),
+        ('tasks = ["tiny"]\nout = "~nobody-at-all/x"', "is no path"),
+        ('tasks = ["tiny"]\n[budget]\ntime = inf', "budget.time: "),
+    ],
+)
+def test_a_plan_file_can_neither_hang_nor_crash_the_command(tiny, folder: Path, text: str, message: str):
+    (folder / "names").write_text("names\n")  # a list of tasks that names itself
+    (folder / "plan.toml").write_text(f'format = "plan/1"\nagents = ["starter"]\n{text}\n')
+    refused = tiny.call("plan", "plan.toml")
+    assert (refused.returncode, message in refused.stderr) == (2, True), refused.stderr
+
+
 def test_ordinary_plan_files_need_no_trust(tiny, folder: Path):
     (folder / "own.txt").write_text("numpy==1.0\n")
     (folder / "coin.md").write_text("Guess the coin.\n")

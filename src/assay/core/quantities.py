@@ -3,14 +3,14 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AllowInfNan, AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from assay.core.units import format_duration as format_duration
 from assay.core.units import format_size as format_size
 from assay.core.units import parse_duration as parse_duration
 from assay.core.units import parse_size as parse_size
 
-Seconds = Annotated[float, BeforeValidator(parse_duration)]
+Seconds = Annotated[float, BeforeValidator(parse_duration), AllowInfNan(False)]
 Bytes = Annotated[int, BeforeValidator(parse_size)]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from assay.agents import find_agent
 from assay.core.errors import RecordError, UsageError
 from assay.core.plugins import split_path
+from assay.core.text import quote
 from assay.core.untrusted import read_plain
 from assay.models.weights import LOCAL, is_packaged
 from assay.runs.plan_config import AgentConfig, PlanConfig, list_settings
@@ -127,7 +128,7 @@ def _of_code(name: str, noun: str) -> list[str]:
 def _is_path(text: str) -> bool:
     try:
         return _locate(text).exists()
-    except (OSError, ValueError, RuntimeError):
+    except (OSError, UsageError):
         return False
 
 
@@ -136,4 +137,7 @@ def _is_inside(path: str | Path, folder: Path) -> bool:
 
 
 def _locate(path: str | Path) -> Path:
-    return Path(path).expanduser().resolve()
+    try:
+        return Path(path).expanduser().resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # a NUL character, a user that does not exist
+        raise UsageError(f"{quote(path)} is no path: {error}") from None

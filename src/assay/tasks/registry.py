@@ -122,8 +122,8 @@ class Registry:
         published = next(suites, None)
         return self.task(f"{published.name}/{name}" if published else name)
 
-    def select(self, name: str) -> list[Task]:
-        """Return the tasks of a suite, a split (`suite:split`), a task name, or a file that lists tasks."""
+    def select(self, name: str, *, lists: bool = True) -> list[Task]:
+        """Return the tasks of a suite, a split (`suite:split`), a task name, or with `lists` a file that lists these."""
         self._refuse_skipped(name)
         if name in self.suites:
             suite, folder = self.suites[name]
@@ -151,8 +151,8 @@ class Registry:
             return [load_task(*full[matches[0]])]
         if matches:
             raise UsageError(f"{name} is ambiguous; use {' or '.join(matches)}")
-        if Path(name).is_file():
-            return [task for line in _read_names(Path(name)) for task in self.select(line)]
+        if lists and Path(name).is_file():
+            return [task for line in _read_names(Path(name)) for task in self.select(line, lists=False)]
         near = suggest(name, [*full, *(key.partition("/")[2] for key in full), *self.suites], min_similarity=0.5)
         hint = f"did you mean {near}?" if near else "`assay tasks` lists them"
         raise UsageError(f"no task, suite or split is named {name!r}; {hint}")
