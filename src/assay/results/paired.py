@@ -30,11 +30,21 @@ from assay.results.claims import (
     outcomes_of_arm,
     test_outcomes,
 )
-from assay.results.frame import CONDITIONS, NAMED_CONDITIONS, UNKNOWN, Frame, TrialRow, condition_of, group_by
+from assay.results.frame import (
+    CONDITIONS,
+    NAMED_CONDITIONS,
+    UNKNOWN,
+    Frame,
+    TrialRow,
+    condition_of,
+    describe_direction,
+    group_by,
+)
 from assay.results.inference import Families
 from assay.results.measures import RATES, Measure
 from assay.results.registration import Asked, Plans
 
+Bounds = tuple[float, float]
 PROFILE = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -319,13 +329,17 @@ class _Match:
         both = [*own, *other]
         self.first, self.second, self.rules, self.reason = first, second, rules, ""
         values = {value for outcomes in (first, second) for seeds in outcomes.values.values() for value in seeds}
-        if rules.asked.measure is None and first.measure == "success" and values in ({0.0}, {1.0}):
+        degenerate = rules.asked.measure is None and first.measure == "success" and values in ({0.0}, {1.0})
+        if degenerate or first.measure == "wins":
+            # Only against each other: whether one beats the other must not depend on who else is compared.
             by_score = [collect_outcomes(trials, "wins", both) for trials in (own, other)]
-            if tasks := _common_tasks(by_score):
-                self.first, self.second = (outcomes.on(tasks) for outcomes in by_score)
+            if tasks := _common_tasks(by_score) if degenerate else list(first.values):
+                possible = {task for task in by_score[0].worst if task in by_score[1].worst}
+                self.first, self.second = (outcomes.on(tasks, possible) for outcomes in by_score)
+            if degenerate and tasks:
                 self.reason = f"success does not tell them apart: both {100 * values.pop():.0f}%"
-        elif rules.asked.measure is None and first.measure == "wins":
-            self.reason = "these tasks define no success"
+            elif rules.asked.measure is None and not degenerate:
+                self.reason = "these tasks define no success"
         pair = first.agent, second.agent
         ignored = [name for name in CONDITIONS if name in rules.asked.ignore]
         self.conditions = [
@@ -353,6 +367,7 @@ def _describe_unknown(rows: Sequence[TrialRow]) -> list[str]:
         agents, harness = " and ".join(dict.fromkeys(row.agent for row in trials)), trials[0].harness
         names = [name for name in CONDITIONS if any(condition_of(row, name) == UNKNOWN for row in trials)]
         gaps = f"; unknown: {', '.join(names)}" if names else ""
+        gaps += describe_direction(trials)
         lines.append(f"{agents} as {harness} reports, not verified{gaps}")
     return lines
 
@@ -393,6 +408,7 @@ def _summarize(
 ) -> list[AgentSummary]:
     samples = [each.values for each in outcomes]
     shrunken, best = inference.shrink_means(samples), inference.probability_of_best(samples)
+    bounds = [_bound_standing(outcomes, number) for number in range(len(outcomes))]
     rate = outcomes[0].measure in RATES
     return [
         AgentSummary(
@@ -404,12 +420,30 @@ def _summarize(
                 ranks=_open_ranks(each.agent, len(outcomes), pairs),
                 best=best[number],
                 shrunken=shrunken[number],
+                best_bounds=bounds[number] and bounds[number][0],
+                shrunken_bounds=bounds[number] and bounds[number][1],
             ),
             iqm=None if rate else claim_middle(each, families),
             profile={} if rate else {threshold: claim_above(each, threshold, families) for threshold in PROFILE},
         )
         for number, each in enumerate(outcomes)
     ]
+
+
+def _bound_standing(outcomes: Sequence[Outcomes], number: int) -> tuple[Bounds, Bounds] | None:
+    """Return the probability of being best and the shrunken mean of an agent in its worst and its best case."""
+    if all(each.worst == each.best for each in outcomes):
+        return None
+    cases = [
+        [own if position == number else other for position, (own, other) in enumerate(zip(chosen, others, strict=True))]
+        for chosen, others in (
+            ([each.worst for each in outcomes], [each.best for each in outcomes]),
+            ([each.best for each in outcomes], [each.worst for each in outcomes]),
+        )
+    ]
+    best = [inference.probability_of_best(case)[number] for case in cases]
+    shrunken = [inference.shrink_means(case)[number] for case in cases]
+    return (best[0], best[1]), (min(shrunken), max(shrunken))
 
 
 def _open_ranks(agent: str, agents: int, pairs: Sequence[PairedDifference]) -> tuple[int, int]:
