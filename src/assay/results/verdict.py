@@ -115,7 +115,10 @@ def _relate(outcome: Outcome, first: str, second: str, margin: float) -> str:
 
 
 def _name_measure(claim: Claim) -> str:
-    name = "score, paired by task" if claim.estimand.measure == "wins" else claim.estimand.measure
+    name = claim.estimand.measure
+    if name in ("honest", "valid"):
+        name = MEASURE_TITLES[name]
+    name = "score, paired by task" if name == "wins" else name
     return f"{name} ({claim.estimand.reason})" if claim.estimand.reason else name
 
 
@@ -126,10 +129,12 @@ def _describe_amount(pair: PairedDifference, sign: int) -> str:
     first, second = these.parts or (0.0, 0.0)
     measure = MEASURE_TITLES.get(these.estimand.measure, these.estimand.measure)
     measure = f"on the {measure}" if "scale" in measure else measure
+    counts = [answer.claim.evidence.comparisons for answer in (pair.answers.these, pair.answers.like)]
+    allowing = f", allowing for {max(counts)} comparisons" if max(counts) > 1 else ""
     return (
         f"{format_percent(first)} against {format_percent(second)} {measure}, "
         f"{format_points(these.value)} points: {_describe_interval(these)} on these tasks, "
-        f"{_describe_interval(like)} on tasks like these ({pair.answers.like.registration})."
+        f"{_describe_interval(like)} on tasks like these ({pair.answers.like.registration}{allowing})."
     )
 
 
@@ -368,4 +373,4 @@ def describe_method(comparison: Comparison) -> list[str]:
     if comparison.excluded:
         names = ", ".join(map(short_task_name, comparison.excluded))
         lines.append(f"Excluded, because not every agent has a result: {names}.")
-    return [*lines, *(f"Not compared: {line}." for line in comparison.refused)]
+    return [*lines, *(f"Not compared: {line}." for line in comparison.refused), *comparison.caveats]

@@ -443,8 +443,18 @@ def _curve_over_sweep(
                 dollars=_mean_cost([outcome.cost for outcome in kept]),
             )
         )
+    lost = {
+        level: frozenset((row.task, row.seed) for row in own if row.failure == "infrastructure")
+        for level, own in by_level.items()
+    }
     experiments = tuple(
-        Experiment(values[more], values[less], (name_level(factor, more), name_level(factor, less)), measure)
+        Experiment(
+            values[more],
+            values[less],
+            (name_level(factor, more), name_level(factor, less)),
+            measure,
+            missing=(lost[more], lost[less]),
+        )
         for less, more in pairwise(values)
     )
     trials_kept = sum(map(len, values.values()))

@@ -199,9 +199,7 @@ def _group_rows(rows: Sequence[BoardRow], registry: Registry) -> list[Group]:
 
 
 def _find_published(row: BoardRow, registry: Registry) -> Any:
-    from assay.web.selection import Selection, find_published
+    from assay.web.selection import find_published
 
-    split = row.conditions.split.partition(" ")[0]
     task = registry.recorded_task(row.trials[0].task)
-    whole = split in ("all", *registry.suites[row.conditions.rules.suite][0].splits)
-    return find_published(row.conditions.rules, task, Selection(split=split)) if whole else None
+    return find_published(row.conditions.rules, row.trials.tasks, task.folder.parent)
