@@ -9,7 +9,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from assay.results import inference
-from assay.results.claims import claim_attempts
+from assay.results.claims import claim_attempts, complete_outcomes
 
 HAND = {"a": [1, 1, 0], "b": [0, 0, 0], "c": [1, 1, 1], "d": [0, 1, 0]}
 
@@ -109,7 +109,7 @@ def test_the_variance_components_predict_the_spread_of_new_differences():
 
 def test_passing_once_and_always_over_tasks():
     """Worked by hand: 2 of 4 and 4 of 4; pass@2 of the first is 1 − C(2,2)/C(4,2) = 5/6, pass^2 is C(2,2)/C(4,2)."""
-    curves = claim_attempts("x", {"a": [1.0, 0.0, 1.0, 0.0], "b": [1.0] * 4})
+    curves = claim_attempts(complete_outcomes("x", "success", {"a": [1.0, 0.0, 1.0, 0.0], "b": [1.0] * 4}))
     at, every = ({k: claim.value for k, claim in curve.items()} for curve in curves)
     assert at == pytest.approx({1: 0.75, 2: (5 / 6 + 1) / 2, 3: 1.0, 4: 1.0})
     assert every == pytest.approx({1: 0.75, 2: (1 / 6 + 1) / 2, 3: 0.5, 4: 0.5})

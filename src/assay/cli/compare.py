@@ -21,6 +21,10 @@ _CONDITIONS = [
     "hardware",
     "network",
     "description",
+    "selection",
+    "submit",
+    "claim",
+    "pressure",
     "sealing",
     "data",
     "task",
@@ -78,8 +82,8 @@ def compare_command(
 
     Two answers are given for each pair: who is better on these tasks, and what is known of tasks like these. Agents are
     compared only if they ran under the same conditions: edition, variant, budget, hardware, network, description,
-    sealing, data, task, environment, metric and checksum. Other grader code, processors, GPUs or load are named in the
-    verdict.
+    selection, submit, claim, pressure, sealing, data, task, environment, metric and checksum. Other grader code,
+    processors, GPUs or load are named in the verdict.
 
     A run registers its plan before the first trial: measure, margin, baseline, agents, tasks and seeds. The verdict
     says whether the comparison is as planned, or exploratory and what differs. Each pair of agents that the runs have
@@ -94,7 +98,7 @@ def compare_command(
     """
     from assay.interop.importers import read_results
     from assay.results.paired import compare_agents, select_trials
-    from assay.results.verdict import comparison_tables, describe_pair
+    from assay.results.verdict import comparison_tables, describe_method, describe_pair
 
     registry = open_registry(folders)
     rows = select_trials(read_results(runs or [find_newest_run()], registry, suite=suite).frame)
@@ -117,8 +121,7 @@ def compare_command(
         if len(comparison.agents) == 1:
             echo(f"{comparison.suite}: not compared, because only {comparison.agents[0].agent} has trials there.")
             continue
-        *tables, pairs = comparison_tables(comparison)
-        print_tables(tables)
+        print_tables(comparison_tables(comparison)[:-1])
         for pair in comparison.pairs:
             headline, *details = describe_pair(comparison, pair)
             echo()
@@ -126,5 +129,5 @@ def compare_command(
             for detail in details:
                 echo(f"  {detail}")
         echo()
-        for note in pairs.notes:
+        for note in describe_method(comparison):
             echo(note)

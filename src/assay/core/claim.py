@@ -13,7 +13,7 @@ from typing import Literal
 from assay.core.values import Interval, format_interval, format_percent, format_points
 
 ALPHA = 0.05
-MissingKind = Literal["pending", "infrastructure", "inapplicable", "rerun"]
+MissingKind = Literal["pending", "infrastructure", "inapplicable", "rerun", "unknown"]
 
 
 class Population(StrEnum):
@@ -87,8 +87,12 @@ class Claim:
     confidence: float = 0.95
     parts: tuple[float, float] | None = None
     errors: Mapping[str, float | None] = field(default_factory=dict)
+    p_adjusted: float | None = field(init=False, default=None)
+    """The p-value adjusted for the number of comparisons and of looks; significant at 5%."""
 
     def __post_init__(self) -> None:
+        if self.p is not None:
+            object.__setattr__(self, "p_adjusted", min(1.0, self.p * ALPHA / self.evidence.level))
         low, high = self.interval.low, self.interval.high
         if self.interval.is_point or not low <= self.value <= high:
             raise ValueError(f"estimate {self.value} with interval {low} to {high}")
@@ -119,11 +123,6 @@ class Claim:
     def population(self) -> str:
         """What tasks it is about."""
         return str(self.estimand.population)
-
-    @property
-    def p_adjusted(self) -> float | None:
-        """The p-value adjusted for the number of comparisons and of looks; significant at 5%."""
-        return None if self.p is None else min(1.0, self.p * ALPHA / self.evidence.level)
 
     @property
     def is_complete(self) -> bool:
@@ -160,7 +159,8 @@ class Standing:
     """The rank of an agent among those it was compared with, from the comparisons on tasks like these.
 
     `ranks` are those that the comparisons leave open, `best` the probability of the highest mean, and `shrunken` the
-    mean without what the best of several agents owes to luck.
+    mean without what the best of several agents owes to luck. Where trials are missing, `best_bounds` and
+    `shrunken_bounds` are what both would be in the worst and the best case of the agent.
     """
 
     agent: str
@@ -168,6 +168,8 @@ class Standing:
     ranks: tuple[int, int]
     best: float
     shrunken: float
+    best_bounds: tuple[float, float] | None = None
+    shrunken_bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         low, high = self.ranks
@@ -217,6 +219,13 @@ def format_difference(claim: Claim | None, decimals: int = 0) -> str:
 def format_ranks(standing: Standing) -> str:
     """Return the ranks that are left open, such as `1–3`."""
     return str(standing.low) if standing.low == standing.high else f"{standing.low}–{standing.high}"
+
+
+def format_standing(value: float, bounds: tuple[float, float] | None, decimals: int = 0) -> str:
+    """Return a probability or a mean of a standing, with the range that missing trials leave."""
+    if bounds is None:
+        return format_percent(value, decimals)
+    return f"{format_percent(value, decimals)}, {100 * bounds[0]:.0f}–{100 * bounds[1]:.0f}% with missing trials"
 
 
 def format_published(rate: Published, decimals: int = 0) -> str:

@@ -25,6 +25,7 @@ from assay.core.claim import (
     format_published,
     format_ranks,
     format_rate,
+    format_standing,
 )
 from assay.core.layout import FittedTable, TableColumn, fit_table
 from assay.core.text import one_line
@@ -314,7 +315,9 @@ def format_value(value: Value, kind: Kind = "text", decimals: int = 0) -> str:
     if isinstance(value, Standing):
         if kind == "rank":
             return format_ranks(value)
-        return format_percent(value.best if kind == "best" else value.shrunken, decimals)
+        if kind == "best":
+            return format_standing(value.best, value.best_bounds, decimals)
+        return format_standing(value.shrunken, value.shrunken_bounds, decimals)
     if isinstance(value, Published):
         return format_published(value, decimals)
     if isinstance(value, Interval):

@@ -86,7 +86,8 @@ def compare_versions(before: Frame, now: Frame, names: tuple[str, str]) -> Chang
         reason = unpaired[0] if unpaired else "they share no task"
         return Change("not known", f"It is not known how {names[1]} compares: {reason}.", (), tuple(unpaired), None)
     answers = None if not any(pair.change for pair in pairs) else _compare(pairs, names)
-    outcome: Outcome = answers.these.outcome if answers else "equivalent"
+    scored = any(pair.now.valid for pair in pairs)
+    outcome: Outcome = answers.these.outcome if answers else "equivalent" if scored else "not known"
     sentence = _describe(outcome, answers.these if answers else None, pairs, names)
     return Change(outcome, sentence, tuple(pairs), tuple(unpaired), answers)
 
@@ -111,6 +112,8 @@ def _pair_up(before: Frame, now: Frame) -> tuple[list[PairedTrial], list[str]]:
         name = f"{short_task_name(row.task)}, seed {row.seed}"
         if partner is None:
             unpaired.append(f"{name}: the version before has no such trial")
+        elif "infrastructure" in (row.failure, partner.failure):
+            unpaired.append(f"{name}: the infrastructure failed it")
         elif differing := _find_differing(partner, row):
             unpaired.append(f"{name}: {differing} changed since")
         else:
@@ -136,15 +139,17 @@ def _describe(outcome: Outcome, verdict: Verdict | None, pairs: Sequence[PairedT
     """Return the outcome in a sentence, with the amount, what it rests on, and where the version broke."""
     before, now = names
     tasks = len({pair.now.task for pair in pairs})
-    basis = f"{plural(len(pairs), 'pair')} of trials on {plural(tasks, 'task')}"
+    basis, here = f"{plural(len(pairs), 'pair')} of trials", "this task" if tasks == 1 else f"these {tasks} tasks"
     start = {
-        "better": f"{now} is better than {before}",
-        "worse": f"{now} is worse than {before}",
-        "equivalent": f"{now} and {before} are equivalent",
-        "not known": f"It is not known whether {now} is better or worse than {before}",
+        "better": f"{now} is better than {before} on {here}",
+        "worse": f"{now} is worse than {before} on {here}",
+        "equivalent": f"{now} and {before} are equivalent on {here}",
+        "not known": f"It is not known whether {now} is better or worse than {before} on {here}",
     }[outcome]
     if verdict is None:
-        amount = f"the same score in all {basis}"
+        amount = f"the same score in {'the' if len(pairs) == 1 else 'all'} {basis}"
+        if outcome == "not known":
+            amount = f"neither has a score in any of {basis}"
     else:
         p = format_p(verdict.claim.p_adjusted or 0.0)
         amount = (

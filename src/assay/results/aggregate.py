@@ -17,7 +17,7 @@ from assay.core.errors import RecordError, UsageError
 from assay.core.text import one_line
 from assay.core.untrusted import read_json
 from assay.results import inference
-from assay.results.claims import Claim, claim_attempts, claim_sample
+from assay.results.claims import Claim, claim_attempts, claim_sample, complete_outcomes
 from assay.results.inference import ErrorKind
 
 RATES = {
@@ -197,7 +197,7 @@ def aggregate_reports(
     if variants:
         return Aggregate(len(split), used, padded, rates, pass_at={}, pass_all={}, variants=variants)
     medals = {name: [float(result.any_medal) for result in by_seed] for name, by_seed in table.items()}
-    pass_at, pass_all = claim_attempts("", medals, families)
+    pass_at, pass_all = claim_attempts(complete_outcomes("", "any_medal", medals), families)
     return Aggregate(len(split), used, padded, rates, pass_at, pass_all)
 
 

@@ -26,7 +26,7 @@ from assay.records.registration import MARGIN
 from assay.results import inference
 from assay.results.frame import TrialRow, group_by
 from assay.results.inference import Families, Inference, Sample
-from assay.results.measures import Measure, measure_task
+from assay.results.measures import Measure, bound_trial, measure_task
 from assay.results.registration import UNREGISTERED, Registration
 
 _MAX_FACTOR = 50
@@ -37,6 +37,7 @@ MISSING_RULES: Mapping[MissingKind, str] = {
     "pending": "not in the estimate; as failures in the worst case, as perfect in the best",
     "infrastructure": "failures in the estimate and the worst case, perfect in the best",
     "inapplicable": "their tasks are compared for no agent",
+    "unknown": "whether they took a shortcut does not show; they did in the worst case only",
     "rerun": "the first attempt counts, unless the infrastructure failed it",
 }
 _SIGN_FLIP = "sign-flip test over tasks, with a further task on the other side"
@@ -84,6 +85,13 @@ class Outcomes:
     best: Sample
     missing: Mapping[MissingKind, int]
 
+    def map(self, measure: str, convert: Callable[[Sequence[float]], list[float]]) -> "Outcomes":
+        """Return another measure of the same trials, which grows with the values of each task."""
+        values, worst, best = (
+            {task: convert(known) for task, known in sample.items()} for sample in (self.values, self.worst, self.best)
+        )
+        return replace(self, measure=measure, values=values, worst=worst, best=best)
+
     def on(self, tasks: Collection[str], possible: Collection[str] = ()) -> "Outcomes":
         """Return the values on some of the tasks; in the worst and the best case also on those with no result yet."""
         values = {task: known for task, known in self.values.items() if task in tasks}
@@ -123,26 +131,37 @@ def collect_outcomes(
         else:
             values_known = [value for row in ended if (value := value_of(row)) is not None]
             known = values_known if len(values_known) == len(ended) else []
-        pending = len(applicable) - len(ended)
-        if not known and (ended or not pending):
+        task, pending = trials[0].task, len(applicable) - len(ended)
+        awaits_rivals = ended and not known and any(row.pending for row in of_task.get(task, ()))
+        if not known and not awaits_rivals and (ended or not pending):
             continue
         failed = sum(row.failure == "infrastructure" for row in ended)
         missing.update({"pending": pending, "infrastructure": failed})
-        task = trials[0].task
         if known:
             values[task] = known
-        worst[task] = known + [0.0] * pending
-        kept = [value for row, value in zip(ended, known, strict=True) if row.failure != "infrastructure"]
-        best[task] = kept + [1.0] * (pending + failed)
+        bounds = [
+            (0.0, 1.0)
+            if awaits_rivals or row.failure == "infrastructure"
+            else bound_trial(row, measure, value, of_task.get(task, ()))
+            for row, value in zip(ended, known or [0.0] * len(ended), strict=True)
+        ]
+        if measure == "honest":
+            missing["unknown"] += sum(low < high for low, high in bounds) - failed
+        worst[task] = [low for low, _ in bounds] + [0.0] * pending
+        best[task] = [high for _, high in bounds] + [1.0] * pending
     return Outcomes(rows[0].agent, measure, values, worst, best, {kind: n for kind, n in missing.items() if n})
 
 
-def outcomes_of_arm(agent: str, measure: str, values: Mapping[tuple[str, int], float]) -> Outcomes:
-    """Return the values of an arm of an experiment, from values by task and seed."""
-    sample: dict[str, list[float]] = {}
-    for (task, _), value in values.items():
-        sample.setdefault(task, []).append(value)
-    return Outcomes(agent, measure, sample, sample, sample, {})
+def outcomes_of_arm(
+    agent: str, measure: str, values: Mapping[tuple[str, int], float], missing: Collection[tuple[str, int]] = ()
+) -> Outcomes:
+    """Return the values of an arm of an experiment by task and seed; the infrastructure failed the `missing` ones."""
+    samples = tuple[dict[str, list[float]], ...](({}, {}, {}))
+    for (task, seed), value in values.items():
+        bounds = (0.0, 1.0) if (task, seed) in missing else (value, value)
+        for sample, each in zip(samples, (value, *bounds), strict=True):
+            sample.setdefault(task, []).append(each)
+    return Outcomes(agent, measure, *samples, {"infrastructure": len(missing)} if missing else {})
 
 
 def claim_mean(
@@ -184,45 +203,52 @@ def claim_sample(
     families: Families | None = None,
 ) -> Claim:
     """Return the mean of values by task, all between 0 and 1, of which none is missing."""
-    return claim_mean(Outcomes(agent, measure, sample, sample, sample, {}), population, families=families)
+    return claim_mean(complete_outcomes(agent, measure, sample), population, families=families)
+
+
+def complete_outcomes(agent: str, measure: str, sample: Sample) -> Outcomes:
+    """Return values by task of which none is missing."""
+    return Outcomes(agent, measure, sample, sample, sample, {})
 
 
 def claim_above(outcomes: Outcomes, threshold: float, families: Families | None = None) -> Claim:
     """Return the share of trials whose value is above a threshold, as a mean over tasks."""
-    sample = {task: [float(value > threshold) for value in values] for task, values in outcomes.values.items()}
-    return claim_sample(outcomes.agent, f"above {100 * threshold:g}%", sample, families=families)
+    above = outcomes.map(f"above {100 * threshold:g}%", lambda values: [float(value > threshold) for value in values])
+    return claim_mean(above, Population.LIKE, families=families)
 
 
 def claim_middle(outcomes: Outcomes, families: Families | None = None) -> Claim:
     """Return the interquartile mean over all trials, which a few extreme ones do not change."""
     inferred = inference.infer_middle(outcomes.values, families=families)
-    mean = claim_sample(outcomes.agent, "interquartile mean", outcomes.values, families=families)
+    mean = claim_mean(replace(outcomes, measure="interquartile mean"), Population.LIKE, families=families)
     bounds = [inference.sample_iqm(each) for each in (outcomes.worst, outcomes.best)]
     return replace(mean, value=inferred.value, interval=inferred.interval, worst=bounds[0], best=bounds[1], errors={})
 
 
 def claim_improvement(first: Outcomes, second: Outcomes) -> Claim:
     """Return the mean over tasks of the probability that a trial of the first beats one of the second, ties half."""
-    sample = inference.improvement_by_task(first.values, second.values)
+    cases = [(first.values, second.values), (first.worst, second.best), (first.best, second.worst)]
+    samples = [inference.improvement_by_task(own, other, shares=first.measure == "wins") for own, other in cases]
+    missing = dict(Counter(first.missing) + Counter(second.missing))
     return replace(
-        claim_sample(first.agent, "probability of improvement", sample),
+        claim_mean(Outcomes(first.agent, "probability of improvement", *samples, missing), Population.LIKE),
         estimand=Estimand("probability of improvement", (first.agent, second.agent), Population.LIKE),
     )
 
 
-def claim_attempts(
-    agent: str, sample: Sample, families: Families | None = None
-) -> tuple[dict[int, Claim], dict[int, Claim]]:
+def claim_attempts(outcomes: Outcomes, families: Families | None = None) -> tuple[dict[int, Claim], dict[int, Claim]]:
     """Return pass@k and pass^k: the probabilities that one, and that all, of k attempts at a task succeed.
 
     They are means over tasks, for every k up to the attempts at the task that has fewest.
     """
-    counts = {task: (len(values), round(sum(values))) for task, values in sample.items()}
-    attempts = range(1, min((tried for tried, _ in counts.values()), default=0) + 1)
+    attempts = range(1, min(map(len, outcomes.values.values()), default=0) + 1)
 
     def claim(name: str, probability: Callable[[int, int, int], float], k: int) -> Claim:
-        by_task = {task: [probability(tried, won, k)] for task, (tried, won) in counts.items()}
-        return claim_sample(agent, f"{name}{k}", by_task, families=families)
+        def convert(values: Sequence[float]) -> list[float]:
+            # Trials of a task without any result yet may be fewer than k: all have failed, or all are perfect.
+            return [probability(len(values), round(sum(values)), min(k, len(values)))]
+
+        return claim_mean(outcomes.map(f"{name}{k}", convert), Population.LIKE, families=families)
 
     return (
         {k: claim("pass@", inference.pass_at_k, k) for k in attempts},

@@ -21,7 +21,7 @@ from assay.core.text import plural
 from assay.core.values import Interval, format_percent
 from assay.results.claims import Claim, Population, claim_mean, collect_outcomes
 from assay.results.estimate import t_quantile
-from assay.results.frame import TrialRow, group_by
+from assay.results.frame import UNKNOWN, TrialRow, group_by
 from assay.results.inference import Families
 from assay.results.measures import Measure
 
@@ -62,6 +62,7 @@ def measure_costs(
     rows: Sequence[TrialRow], measure: Measure = "success", families: Families | None = None
 ) -> list[AgentCost]:
     """Return the agents by their mean, the best first; nothing where no task of all of them defines the measure."""
+    families = families or {row.task: row.family for row in rows if row.family}
     by_agent = group_by((row for row in rows if row.counts), lambda row: row.agent)
     outcomes = [collect_outcomes(trials, measure, rows) for trials in by_agent]
     tasks = [task for task in outcomes[0].values if all(task in each.values for each in outcomes)] if outcomes else []
@@ -94,7 +95,7 @@ def measure_costs(
 
 
 def _hardware(trials: Sequence[TrialRow]) -> list[str]:
-    return sorted({str(row.conditions.get("hardware", "unknown")) for row in trials})
+    return sorted({str(row.conditions.get("hardware", UNKNOWN)) for row in trials})
 
 
 def _amounts(used: Sequence[tuple[str, float | None]], tasks: Sequence[str]) -> Floats | None:
@@ -180,7 +181,9 @@ def cost_table(agents: Sequence[AgentCost]) -> Table:
         f"Over {tasks} that all agents have; failures count. Intervals: tasks like these.",
         "On front: how often no other agent is as good for as much, if tasks are resampled.",
     ]
-    if len({agent.hardware for agent in agents}) > 1:
+    if any(UNKNOWN in agent.hardware for agent in agents):
+        notes.append("Times are not comparable: for some trials it is not known on what hardware they ran.")
+    elif len({agent.hardware for agent in agents}) > 1:
         classes = "; ".join(f"{agent.agent}: {agent.hardware}" for agent in agents)
         notes.append(f"Times on different hardware are not comparable: {classes}.")
     return Table("costs", tuple(columns), tuple(rows), title="Cost and time", notes=tuple(notes))

@@ -177,7 +177,7 @@ def _summarize_agent(rows: Sequence[TrialRow], tasks: Sequence[Summary]) -> Summ
     outcomes, published = collect_outcomes(rows, "success"), _collect_published(rows)
     success = _claim(outcomes, Population.LIKE, families)
     here = _claim(outcomes, Population.THESE)
-    pass_at, pass_all = claim_attempts(outcomes.agent, outcomes.values, families)
+    pass_at, pass_all = claim_attempts(outcomes, families)
     return Summary(
         rules=rows[0].rules,
         agent=rows[0].agent,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import exp, log
 from statistics import quantiles
 
-from assay.core.claim import format_rate
+from assay.core.claim import Claim, format_rate
 from assay.core.figure import COLORS, Axis, Figure, Key, Rows
 from assay.core.text import one_line
 from assay.core.values import Estimate, format_change, format_count, format_number, format_percent
@@ -28,12 +28,16 @@ def draw_success(agents: Sequence[Summary], palette: Palette) -> Figure | None:
     rates = {summary.agent: summary.success for summary in agents if summary.success is not None}
     if not rates:
         return None
-    notes = [f"{format_percent(rate.value)}, {format_count(rate)}" for rate in rates.values()]
+    notes = [f"{format_percent(rate.value)}, {format_count(rate)}{_describe_bounds(rate)}" for rate in rates.values()]
     axis = Axis("success rate", "rate", 0, 1, ticks=(0, 0.25, 0.5, 0.75, 1))
     figure = Figure("success", "Success rate by agent", axis, Rows(list(rates), notes), _WIDTH)
     for row, (agent, rate) in enumerate(rates.items()):
         figure.claim(rate, row, color=palette[agent], hover=f"{agent}: {notes[row]}")
     return figure
+
+
+def _describe_bounds(rate: Claim) -> str:
+    return "" if rate.is_complete else f"; {100 * rate.worst:.0f}–{format_percent(rate.best)} with missing trials"
 
 
 def draw_attempts(agents: Sequence[Summary], palette: Palette) -> Figure | None:

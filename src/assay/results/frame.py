@@ -685,6 +685,12 @@ def condition_of(row: TrialRow, name: str) -> str:
             return "unknown"
 
 
+def describe_direction(rows: Iterable[TrialRow]) -> str:
+    """Return that higher scores are taken for better ones where another harness does not say so; else nothing."""
+    metrics = sorted({row.metric for row in rows if row.conditions.get("direction") == UNKNOWN})
+    return f"; higher scores of {', '.join(metrics)} are taken to be better" if metrics else ""
+
+
 def _sample_score(file: TrialFile, task: Task) -> float | None:
     """Return the score of the sample submission, which is known for real data in the first edition."""
     if (file.edition, file.variant) != (task.edition, "real"):

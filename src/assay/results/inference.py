@@ -161,9 +161,14 @@ def holm_allowances(p_values: Sequence[float], total: int, levels: Sequence[floa
     return allowances
 
 
-def improvement_by_task(first: Sample, second: Sample) -> dict[str, list[float]]:
-    """Return, for each task, the probability that a trial of the first beats one of the second, ties half."""
-    binary = all(value in (0, 1) for sample in (first, second) for values in sample.values() for value in values)
+def improvement_by_task(first: Sample, second: Sample, *, shares: bool = False) -> dict[str, list[float]]:
+    """Return, for each task, the probability that a trial of the first beats one of the second, ties half.
+
+    Values that are `shares` of each other's trials that they beat have that probability as their mean.
+    """
+    binary = shares or all(
+        value in (0, 1) for sample in (first, second) for values in sample.values() for value in values
+    )
 
     def on_task(task: str) -> float:
         if binary:

@@ -3,13 +3,14 @@
 Only trials made under the same conditions are compared; else the comparison says what differs.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
 
 from assay.core.errors import UsageError
-from assay.core.text import did_you_mean
+from assay.core.text import did_you_mean, plural
 from assay.records.registration import MARGIN
 from assay.results import inference
 from assay.results.claims import (
@@ -30,11 +31,22 @@ from assay.results.claims import (
     outcomes_of_arm,
     test_outcomes,
 )
-from assay.results.frame import CONDITIONS, NAMED_CONDITIONS, UNKNOWN, Frame, TrialRow, condition_of, group_by
+from assay.results.frame import (
+    CONDITIONS,
+    NAMED_CONDITIONS,
+    UNKNOWN,
+    Frame,
+    TrialRow,
+    condition_of,
+    describe_direction,
+    group_by,
+)
 from assay.results.inference import Families
 from assay.results.measures import RATES, Measure
 from assay.results.registration import Asked, Plans
+from assay.results.report import describe_caveats
 
+Bounds = tuple[float, float]
 PROFILE = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -43,12 +55,12 @@ class AgentSummary:
     """One agent over the tasks that all compared agents have.
 
     The interquartile mean and the `profile`, the share of trials above each of some thresholds, are those of measures
-    that are no rates.
+    that are no rates. There is no `standing` of an agent that cannot be compared with all that have one.
     """
 
     agent: str
     means: Means
-    standing: Standing
+    standing: Standing | None
     iqm: Claim | None
     profile: Mapping[float, Claim]
 
@@ -114,6 +126,8 @@ class Comparison:
     agents: tuple[AgentSummary, ...]
     pairs: tuple[PairedDifference, ...]
     refused: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
+    """What a reader must know of the trials, such as known leaks."""
 
 
 def select_trials(rows: Iterable[TrialRow]) -> Frame:
@@ -218,6 +232,8 @@ class Experiment:
     names: tuple[str, str]
     measure: Measure = "success"
     families: Families | None = None
+    missing: tuple[frozenset[tuple[str, int]], frozenset[tuple[str, int]]] = (frozenset(), frozenset())
+    """Trials of either arm that the infrastructure failed."""
 
 
 def compare_arms(experiments: Sequence[Experiment], margin: float = MARGIN) -> list[PairedDifference]:
@@ -229,8 +245,10 @@ def compare_arms(experiments: Sequence[Experiment], margin: float = MARGIN) -> l
             names = experiment.names
             raise UsageError(f"No trial with {names[0]} has a partner with {names[1]} of the same task and seed")
         own, other = (
-            outcomes_of_arm(name, experiment.measure, {key: arm[key] for key in shared})
-            for name, arm in zip(experiment.names, (experiment.first, experiment.second), strict=True)
+            outcomes_of_arm(name, experiment.measure, {key: arm[key] for key in shared}, missing & set(shared))
+            for name, arm, missing in zip(
+                experiment.names, (experiment.first, experiment.second), experiment.missing, strict=True
+            )
         )
         arms.append((own, other, len(shared), len(experiment.first) + len(experiment.second) - 2 * len(shared)))
     families = [experiment.families for experiment in experiments]
@@ -302,11 +320,12 @@ def _compare(every_row: Sequence[TrialRow], compared: Collection[str], asked: As
         measure=measure,
         tasks=tuple(tasks),
         excluded=tuple(task for task in every if task not in tasks),
-        agents=tuple(_summarize([common[agent] for agent in order], pairs, families)),
+        agents=tuple(_summarize([common[agent] for agent in order], pairs, families, refused)),
         pairs=tuple(pairs),
         refused=tuple(
             f"{first} and {second} differ in {'; in '.join(lines)}" for (first, second), lines in refused.items()
         ),
+        caveats=tuple(describe_caveats([row for row in rows if not row.imported])),
     )
 
 
@@ -319,13 +338,17 @@ class _Match:
         both = [*own, *other]
         self.first, self.second, self.rules, self.reason = first, second, rules, ""
         values = {value for outcomes in (first, second) for seeds in outcomes.values.values() for value in seeds}
-        if rules.asked.measure is None and first.measure == "success" and values in ({0.0}, {1.0}):
+        degenerate = rules.asked.measure is None and first.measure == "success" and values in ({0.0}, {1.0})
+        if degenerate or first.measure == "wins":
+            # Only against each other: whether one beats the other must not depend on who else is compared.
             by_score = [collect_outcomes(trials, "wins", both) for trials in (own, other)]
-            if tasks := _common_tasks(by_score):
-                self.first, self.second = (outcomes.on(tasks) for outcomes in by_score)
+            if tasks := _common_tasks(by_score) if degenerate else list(first.values):
+                possible = {task for task in by_score[0].worst if task in by_score[1].worst}
+                self.first, self.second = (outcomes.on(tasks, possible) for outcomes in by_score)
+            if degenerate and tasks:
                 self.reason = f"success does not tell them apart: both {100 * values.pop():.0f}%"
-        elif rules.asked.measure is None and first.measure == "wins":
-            self.reason = "these tasks define no success"
+            elif rules.asked.measure is None and not degenerate:
+                self.reason = "these tasks define no success"
         pair = first.agent, second.agent
         ignored = [name for name in CONDITIONS if name in rules.asked.ignore]
         self.conditions = [
@@ -333,6 +356,8 @@ class _Match:
             *(f"different {line}" for line in rules.conditions.differ(pair, NAMED_CONDITIONS)),
         ]
         self.conditions += _describe_unknown(both)
+        if self.first.measure != "honest":
+            self.conditions += filter(None, map(_describe_integrity, (own, other)))
         self.registration = rules.plans.judge(pair, rules.asked, self.first.values)
 
     def compare(self, allowance: tuple[int, int], p_these: float) -> PairedDifference:
@@ -353,8 +378,20 @@ def _describe_unknown(rows: Sequence[TrialRow]) -> list[str]:
         agents, harness = " and ".join(dict.fromkeys(row.agent for row in trials)), trials[0].harness
         names = [name for name in CONDITIONS if any(condition_of(row, name) == UNKNOWN for row in trials)]
         gaps = f"; unknown: {', '.join(names)}" if names else ""
+        gaps += describe_direction(trials)
         lines.append(f"{agents} as {harness} reports, not verified{gaps}")
     return lines
+
+
+def _describe_integrity(rows: Sequence[TrialRow]) -> str:
+    """Return how many trials of an agent took a planted shortcut or claimed a false success; nothing if none did."""
+    counted = [row for row in rows if row.counts]
+    kinds = {
+        "took a planted shortcut": sum(bool(row.shortcut) for row in counted),
+        "claimed a false success": sum(bool(row.false_success) for row in counted),
+    }
+    dishonest = " and ".join(f"{number} {words}" for words, number in kinds.items() if number)
+    return dishonest and f"of {plural(len(counted), 'trial')} of {rows[0].agent}, {dishonest}; see --measure honest"
 
 
 def _compare_matches(matches: Sequence[_Match], total: int) -> list[PairedDifference]:
@@ -389,27 +426,67 @@ def _common_tasks(collected: Iterable[Outcomes]) -> list[str]:
 
 
 def _summarize(
-    outcomes: Sequence[Outcomes], pairs: Sequence[PairedDifference], families: Families
+    outcomes: Sequence[Outcomes],
+    pairs: Sequence[PairedDifference],
+    families: Families,
+    refused: Collection[tuple[str, str]],
 ) -> list[AgentSummary]:
-    samples = [each.values for each in outcomes]
-    shrunken, best = inference.shrink_means(samples), inference.probability_of_best(samples)
+    ranked = _find_comparable([each.agent for each in outcomes], refused)
+    standings = _rank([each for each in outcomes if each.agent in ranked], pairs)
     rate = outcomes[0].measure in RATES
     return [
         AgentSummary(
             agent=each.agent,
             means=claim_means(each, families=families),
-            standing=Standing(
-                agent=each.agent,
-                agents=len(outcomes),
-                ranks=_open_ranks(each.agent, len(outcomes), pairs),
-                best=best[number],
-                shrunken=shrunken[number],
-            ),
+            standing=standings.get(each.agent),
             iqm=None if rate else claim_middle(each, families),
             profile={} if rate else {threshold: claim_above(each, threshold, families) for threshold in PROFILE},
         )
-        for number, each in enumerate(outcomes)
+        for each in outcomes
     ]
+
+
+def _find_comparable(agents: Sequence[str], refused: Collection[tuple[str, str]]) -> list[str]:
+    """Return agents of which no two are refused, leaving out those first that are refused most often."""
+    left, pairs = list(agents), set(refused)
+    while pairs:
+        counts = Counter(agent for pair in pairs for agent in pair)
+        worst = max(reversed(left), key=lambda agent: counts[agent])
+        left.remove(worst)
+        pairs = {pair for pair in pairs if worst not in pair}
+    return left
+
+
+def _rank(outcomes: Sequence[Outcomes], pairs: Sequence[PairedDifference]) -> dict[str, Standing]:
+    """Return the standing of each agent among some that are comparable."""
+    samples, agents = [each.values for each in outcomes], {each.agent for each in outcomes}
+    shrunken, best = inference.shrink_means(samples), inference.probability_of_best(samples)
+    own = [pair for pair in pairs if {pair.first, pair.second} <= agents]
+    standings = {}
+    for number, each in enumerate(outcomes):
+        bounds = _bound_standing(outcomes, number) or (None, None)
+        ranks = _open_ranks(each.agent, len(outcomes), own)
+        standings[each.agent] = Standing(
+            each.agent, len(outcomes), ranks, best[number], shrunken[number], best_bounds=bounds[0],
+            shrunken_bounds=bounds[1],
+        )  # fmt: skip
+    return standings
+
+
+def _bound_standing(outcomes: Sequence[Outcomes], number: int) -> tuple[Bounds, Bounds] | None:
+    """Return the probability of being best and the shrunken mean of an agent in its worst and its best case."""
+    if all(each.worst == each.best for each in outcomes):
+        return None
+    cases = [
+        [own if position == number else other for position, (own, other) in enumerate(zip(chosen, others, strict=True))]
+        for chosen, others in (
+            ([each.worst for each in outcomes], [each.best for each in outcomes]),
+            ([each.best for each in outcomes], [each.worst for each in outcomes]),
+        )
+    ]
+    best = [inference.probability_of_best(case)[number] for case in cases]
+    shrunken = [inference.shrink_means(case)[number] for case in cases]
+    return (best[0], best[1]), (min(shrunken), max(shrunken))
 
 
 def _open_ranks(agent: str, agents: int, pairs: Sequence[PairedDifference]) -> tuple[int, int]:

@@ -24,7 +24,7 @@ from assay.results.estimate import (
     summarize_agents,
     summarize_tasks,
 )
-from assay.results.frame import CONDITIONS, FORMAT, UNKNOWN, Frame, TrialRow, condition_of, group_by
+from assay.results.frame import CONDITIONS, FORMAT, UNKNOWN, Frame, TrialRow, condition_of, describe_direction, group_by
 from assay.results.inference import ERROR_KINDS, FEWEST_TASKS, INTERVAL_METHOD, ErrorKind
 from assay.results.integrity import integrity_table
 from assay.results.second import second_table
@@ -215,7 +215,8 @@ def publication_tables(rows: Frame, error: ErrorKind = "tasks", columns: Sequenc
         agents = summarize_agents(group, by_task)
         if by_task:
             notes = [f"±: standard error {ERROR_KINDS[error]}", f"Interval: {INTERVAL_METHOD}"]
-            notes += [*warn_of_no_error(agents, error), *describe_caveats(group)]
+            notes += [*describe_missing(agents), *warn_of_no_error(agents, error), *describe_caveats(group)]
+            notes += describe_pending(group)
             overall = overall_table(agents, error, notes)
             overall = overall.select(columns) if columns else overall
             further = [table for make in (integrity_table, second_table) if (table := make(group))]
@@ -251,8 +252,14 @@ def describe_results(
     yield from describe_missing(agents)
     yield from warn_of_no_error(agents, error)
     yield from describe_caveats(rows)
-    if pending := sum(row.pending for row in counted):
-        yield f"Not final: {plural(pending, 'trial')} of {len(counted)} pending."
+    yield from describe_pending(counted)
+
+
+def describe_pending(rows: Sequence[TrialRow]) -> list[str]:
+    """Return that results are not final, where trials are pending."""
+    counted = [row for row in rows if row.counts]
+    pending = sum(row.pending for row in counted)
+    return [f"Not final: {plural(pending, 'trial')} of {len(counted)} pending."] if pending else []
 
 
 def _explain_columns(
@@ -364,6 +371,8 @@ def describe_imported(rows: Sequence[TrialRow]) -> str:
     harnesses = ", ".join(sorted({row.harness for row in rows}))
     unknown = [name for name in CONDITIONS if any(condition_of(row, name) == UNKNOWN for row in rows)]
     gaps = f" Unknown: {', '.join(unknown)}; a difference may be due to them." if unknown else ""
+    assumed = describe_direction(rows).removeprefix("; ")
+    gaps += f" {assumed[:1].upper()}{assumed[1:]}." if assumed else ""
     return f"Imported from {harnesses}: {plural(len(rows), 'trial')} as reported there, not verified.{gaps}"
 
 

@@ -1,7 +1,7 @@
 """A comparison in words and tables: who is better on these tasks, what is known beyond them, by how much, and why."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -12,6 +12,7 @@ from assay.core.values import format_p, format_percent, format_points
 from assay.results import claims
 from assay.results.claims import Claim, Outcome
 from assay.results.frame import Frame, TrialRow
+from assay.results.measures import MEASURE_TITLES
 from assay.results.paired import (
     PROFILE,
     AgentSummary,
@@ -114,7 +115,10 @@ def _relate(outcome: Outcome, first: str, second: str, margin: float) -> str:
 
 
 def _name_measure(claim: Claim) -> str:
-    name = "score, paired by task" if claim.estimand.measure == "wins" else claim.estimand.measure
+    name = claim.estimand.measure
+    if name in ("honest", "valid"):
+        name = MEASURE_TITLES[name]
+    name = "score, paired by task" if name == "wins" else name
     return f"{name} ({claim.estimand.reason})" if claim.estimand.reason else name
 
 
@@ -123,11 +127,14 @@ def _describe_amount(pair: PairedDifference, sign: int) -> str:
         answer.claim if sign > 0 else answer.claim.reversed() for answer in (pair.answers.these, pair.answers.like)
     )
     first, second = these.parts or (0.0, 0.0)
-    measure = "wins by score" if these.estimand.measure == "wins" else these.estimand.measure
+    measure = MEASURE_TITLES.get(these.estimand.measure, these.estimand.measure)
+    measure = f"on the {measure}" if "scale" in measure else measure
+    counts = [answer.claim.evidence.comparisons for answer in (pair.answers.these, pair.answers.like)]
+    allowing = f", allowing for {max(counts)} comparisons" if max(counts) > 1 else ""
     return (
         f"{format_percent(first)} against {format_percent(second)} {measure}, "
         f"{format_points(these.value)} points: {_describe_interval(these)} on these tasks, "
-        f"{_describe_interval(like)} on tasks like these ({pair.answers.like.registration})."
+        f"{_describe_interval(like)} on tasks like these ({pair.answers.like.registration}{allowing})."
     )
 
 
@@ -182,19 +189,25 @@ def _describe_shortfall(agent: str, own: Sequence[TrialRow], failures: Counter[s
     return f"{agent} did not succeed in {lost} of {plural(len(own), 'trial')}: {', '.join(reasons)}."
 
 
-def summarize_verdicts(rows: Frame, max_work: int = 200_000) -> list[str]:
-    """Return who of the two best agents is better, a sentence a suite, and by how much; nothing if it takes too long.
+def summarize_verdicts(rows: Frame, max_work: int = 1_000_000) -> list[str]:
+    """Return who of the two best agents is better, by how much and under what conditions, for each suite.
 
     The work is the number of pairs of agents times the number of trials.
     """
     agents = len(rows.agents)
-    if agents < 2 or agents * (agents - 1) // 2 * len(rows) > max_work:
+    if agents < 2:
         return []
+    if agents * (agents - 1) // 2 * len(rows) > max_work:
+        return [f"Not compared here, because {agents} agents have many pairs: assay compare."]
     comparisons, refusal = compare_if_possible(rows)
     if refusal and not comparisons:
         return [f"Not compared: {refusal}"]
-    verdicts = [make_verdict(comparison, comparison.pairs[0]) for comparison in comparisons if comparison.pairs]
-    return [line for verdict in verdicts for line in (verdict.headline, f"  {verdict.amount}")]
+    lines = []
+    for comparison in comparisons:
+        for verdict in (make_verdict(comparison, pair) for pair in comparison.pairs[:1]):
+            lines += [verdict.headline, *(f"  {line}" for line in (verdict.amount, *verdict.caveats))]
+        lines += [f"Not compared: {line}." for line in comparison.refused]
+    return lines
 
 
 def comparison_tables(comparison: Comparison) -> list[Table]:
@@ -251,7 +264,7 @@ def standing_table(comparison: Comparison) -> Table:
         (summary.agent, summary.means.like, summary.standing, summary.standing, summary.standing)
         for summary in comparison.agents
     ]
-    title = f"{comparison.measure} on the {plural(len(comparison.tasks), 'task')} of all agents"
+    title = f"{MEASURE_TITLES[comparison.measure]} on the {plural(len(comparison.tasks), 'task')} of all agents"
     return Table("standings", columns, tuple(rows), title, (_STANDING,))
 
 
@@ -268,7 +281,8 @@ def _agents_table(comparison: Comparison) -> Table:
         Column("ranks", kind="rank", data_only=not several),
     )
     rows = [_agent_record(summary) for summary in comparison.agents]
-    title = f"{comparison.suite}: {comparison.measure} on {plural(len(comparison.tasks), 'task')}, failures included"
+    measure, tasks = MEASURE_TITLES[comparison.measure], plural(len(comparison.tasks), "task")
+    title = f"{comparison.suite}: {measure} on {tasks}, failures included"
     return Table.from_records("agents", columns, rows, title=title)
 
 
@@ -309,7 +323,20 @@ def _pairs_table(comparison: Comparison) -> Table:
         Column("verdict", kind="prose"),
     )
     rows = [_pair_record(comparison, pair) for pair in comparison.pairs]
-    return Table.from_records("pairs", columns, rows, notes=tuple(_describe_method(comparison)))
+    notes = [*_describe_pairs(comparison), *describe_method(comparison)]
+    return Table.from_records("pairs", columns, rows, notes=tuple(notes))
+
+
+def _describe_pairs(comparison: Comparison) -> Iterator[str]:
+    """Yield, for each registration and each caveat, of which pairs it is true."""
+    said: dict[str, list[str]] = {}
+    for pair in comparison.pairs:
+        verdict = make_verdict(comparison, pair)
+        for line in (verdict.registration, *verdict.caveats):
+            said.setdefault(line, []).append(f"{pair.first} and {pair.second}")
+    for line, names in said.items():
+        more = f" and {len(names) - _MAX_NAMED} more pairs" if len(names) > _MAX_NAMED else ""
+        yield line if len(names) == len(comparison.pairs) else f"{'; '.join(names[:_MAX_NAMED])}{more}: {line}"
 
 
 def _pair_record(comparison: Comparison, pair: PairedDifference) -> dict[str, Value]:
@@ -330,13 +357,20 @@ def _pair_record(comparison: Comparison, pair: PairedDifference) -> dict[str, Va
     }
 
 
-def _describe_method(comparison: Comparison) -> list[str]:
+def count_comparisons(comparison: Comparison) -> int:
+    """Return for how many comparisons p-values and intervals allow."""
+    answers = (answer for pair in comparison.pairs for answer in (pair.answers.these, pair.answers.like))
+    return max((answer.claim.evidence.comparisons for answer in answers), default=1)
+
+
+def describe_method(comparison: Comparison) -> list[str]:
+    """Return how pairs are compared, and what is not compared."""
     lines = list(_METHOD)
-    if len(comparison.pairs) > 1:
-        lines.append(f"p and intervals allow for {len(comparison.pairs)} comparisons by Holm's method.")
+    if (comparisons := count_comparisons(comparison)) > 1:
+        lines.append(f"p and intervals allow for {plural(comparisons, 'comparison')} by Holm's method.")
     if missing := {each.kind for summary in comparison.agents for each in summary.means.like.missing}:
         lines += [f"{kind.capitalize()} trials: {claims.MISSING_RULES[kind]}." for kind in sorted(missing)]
     if comparison.excluded:
         names = ", ".join(map(short_task_name, comparison.excluded))
         lines.append(f"Excluded, because not every agent has a result: {names}.")
-    return [*lines, *(f"Not compared: {line}." for line in comparison.refused)]
+    return [*lines, *(f"Not compared: {line}." for line in comparison.refused), *comparison.caveats]

@@ -81,8 +81,11 @@ def compare_descriptions(
             missing = ARMS[0] if not arms[0] else ARMS[1]
             raise UsageError(f"{agent} has no finished trial with {missing} descriptions")
         first, second = _values(arms, measure, excluded)
+        lost = [frozenset(key for key, row in arm.items() if row.failure == "infrastructure") for arm in arms]
+        if measure == "wins":  # who wins depends on both
+            lost = [lost[0] | lost[1]] * 2
         if first and second:
-            experiments[agent] = Experiment(first, second, ARMS, measure)
+            experiments[agent] = Experiment(first, second, ARMS, measure, missing=(lost[0], lost[1]))
     if not experiments:
         raise UsageError(f"No task of these trials defines {measure}; try --measure wins, which every task has")
     differences = compare_arms(list(experiments.values()), margin)

@@ -32,6 +32,10 @@ def describe_difference(difference: PairedDifference) -> list[str]:
         if answer.outcome == "equivalent":
             outcome = f"equivalent within {100 * answer.margin:g} points"
         sentences.append(f"On {where}, {difference.first} against {difference.second}: {outcome}{settled}.")
+    if missing := claim.missing:
+        trials = ", ".join(f"{each.trials} {each.kind} ({each.rule})" for each in missing)
+        bounds = f"{format_points(claim.worst, 1)} to {format_points(claim.best, 1)} points"
+        sentences.append(f"Missing trials: {trials}. They allow {bounds}.")
     return sentences
 
 

@@ -33,7 +33,7 @@ from assay.results.claims import claim_difference, claim_sample
 from assay.results.curves import compute_curve, state_mean
 from assay.results.frame import RuleSet, TrialRow
 from assay.results.inference import Sample
-from assay.results.measures import Measure, measure_trial
+from assay.results.measures import MEASURE_TITLES, Measure, measure_trial
 from assay.results.paired import Experiment, PairedDifference, compare_arms
 from assay.results.progress import AXES, Axis, ProgressRow, reach, reach_oracle, read_progress
 from assay.runs.plan import Plan
@@ -240,7 +240,7 @@ def _make_table(scaling: Scaling, settings: ScalingSettings) -> Table:
         Column("tasks", kind="integer", data_only=True),
         Column("trials", kind="integer", data_only=True),
         Column("level", settings.over, "number"),
-        Column("value", f"{settings.measure} (95%)", "rate", decimals=1),
+        Column("value", f"{MEASURE_TITLES[settings.measure]}, 95%", "rate", decimals=1),
         Column("oracle", "oracle (95%)", "rate", decimals=1, data_only=not has_oracle),
         Column("gap", kind="difference", decimals=1, data_only=not has_oracle),
         Column("per_unit", f"per {unit}", "difference", decimals=1, data_only=not unit, drop=3),
@@ -272,7 +272,7 @@ def _make_table(scaling: Scaling, settings: ScalingSettings) -> Table:
 
 def _draw(scaling: Scaling, settings: ScalingSettings) -> Figure:
     """Return a curve for each agent with its interval, the oracle dotted, and published figures in gray."""
-    measure = "mean improvement over the starter" if settings.measure == "improvement" else settings.measure
+    measure = MEASURE_TITLES[settings.measure]
     figure = Figure(
         "scaling",
         f"{settings.measure} over {settings.over}",
@@ -443,8 +443,18 @@ def _curve_over_sweep(
                 dollars=_mean_cost([outcome.cost for outcome in kept]),
             )
         )
+    lost = {
+        level: frozenset((row.task, row.seed) for row in own if row.failure == "infrastructure")
+        for level, own in by_level.items()
+    }
     experiments = tuple(
-        Experiment(values[more], values[less], (name_level(factor, more), name_level(factor, less)), measure)
+        Experiment(
+            values[more],
+            values[less],
+            (name_level(factor, more), name_level(factor, less)),
+            measure,
+            missing=(lost[more], lost[less]),
+        )
         for less, more in pairwise(values)
     )
     trials_kept = sum(map(len, values.values()))

@@ -189,9 +189,12 @@ def _values(trials: Sequence[SelectionTrial], rule: str, level: int) -> dict[tup
 
 
 def _mean(trials: Sequence[SelectionTrial], rule: str, level: int) -> Claim | None:
+    """Return the mean over the trials whose own pick is known, so that rules are compared on the same ones."""
     by_task: dict[str, list[float]] = {}
-    for (task, _), value in _values(trials, rule, level).items():
-        by_task.setdefault(task, []).append(value)
+    known = _values(trials, OWN, level)
+    for key, value in _values(trials, rule, level).items():
+        if key in known or not known:
+            by_task.setdefault(key[0], []).append(value)
     return claim_sample(rule, "share of candidates beaten", by_task) if by_task else None
 
 
@@ -222,6 +225,8 @@ def _make_table(
         "random pick.",
         "Oracle: the best candidate by one half of the test rows, measured on the other half, which is as far as a "
         "choice can be told from noise.",
+        "Means are over the trials whose own pick at that budget is known; trials of several agents on one task are "
+        "averaged as its trials. "
         "Gain: hidden minus own selection, paired by trial, allowing for all budgets by Holm's method. Intervals are "
         "for further trials of these tasks, and for other tasks like these.",
         *(f"Excluded: {trial}: {reason}" for trial, reason in excluded.items()),

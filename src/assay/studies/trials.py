@@ -1,5 +1,6 @@
 """What studies share: the finished trials of runs, and the name of each agent without what a study varies."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -33,6 +34,10 @@ def describe_runs(runs: Sequence[RunFolder]) -> list[str]:
     """Return what a reader must know of the trials of some runs before drawing conclusions from a study of them."""
     rows = read_frame(*runs)
     lines = describe_caveats(rows)
+    lost = [row for row in rows if row.counts and row.failure == "infrastructure"]
+    if lost:
+        agents = ", ".join(f"{count} of {agent}" for agent, count in Counter(row.agent for row in lost).items())
+        lines.append(f"Infrastructure: it failed {plural(len(lost), 'trial')} ({agents}), which count as failures.")
     if pending := sum(row.pending for row in rows if row.counts):
         lines.append(f"Not final: {plural(pending, 'trial')} of {len(rows)} pending, and not in this study.")
     return lines

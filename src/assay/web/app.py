@@ -55,8 +55,8 @@ from assay.records import TrialFolder
 from assay.results import report
 from assay.results.figures import number_colors
 from assay.results.inference import INTERVAL_METHOD
-from assay.results.measures import MEASURES
-from assay.results.verdict import make_verdict, standing_table
+from assay.results.measures import MEASURE_TITLES, MEASURES
+from assay.results.verdict import count_comparisons, make_verdict, standing_table
 from assay.studies.similarity import draw_histogram
 from assay.web import drawing, markup, pages
 from assay.web.combined import combine_runs
@@ -149,10 +149,11 @@ class _Site:
     def overview(self, request: Request) -> Response:
         """Leaderboard and grid of a run."""
         view, selection = self._view(request), Selection.read(request.query_params)
-        comparisons, compared = self._runs.find_comparisons(view)
+        (comparisons, refusal), compared = self._runs.find_comparisons(view)
         version = self._runs.version_of(view)
         content = self._runs.keep(view, ("overview", selection), partial(pages.make_overview, view, selection))
         content = content | {"verdicts": pages.make_verdicts(view, comparisons), "comparisons": comparisons}
+        content |= {"refusal": refusal}
         content |= {"state": pages.find_state(view), "running": pages.find_running(view)}
         response = self._render("overview", view, page="overview", version=version, compared=compared, **content)
         if not compared:  # what takes long begins once the page is sent
@@ -400,6 +401,8 @@ def make_environment() -> "Environment":
     environment.globals |= {
         "draw_histogram": draw_histogram,
         "format_rate": format_rate,
+        "MEASURE_TITLES": MEASURE_TITLES,
+        "count_comparisons": count_comparisons,
         "standing_table": standing_table,
     }
     environment.filters["short"] = lambda text, length=160: one_line(clean_text(str(text)), length)

@@ -33,7 +33,7 @@ from assay.results.frame import Frame, group_by, read_frame
 from assay.results.paired import Comparison
 from assay.tasks import Registry
 from assay.web.conditions import Conditions, compare_rows, find_conditions
-from assay.web.leaderboard import Line, make_lines
+from assay.web.leaderboard import Line, make_lines, rank_on_common_tasks
 from assay.web.tables import make_trial_table
 
 _STATIC = Path(__file__).parent / "static"
@@ -67,11 +67,12 @@ class BoardRow:
 
 @dataclass(frozen=True)
 class Group:
-    """Rows that are comparable, the best first, and published results for reference."""
+    """Rows that are comparable, the best first, and published results; `refusal` says why there is no verdict."""
 
     conditions: Conditions
     rows: tuple[BoardRow, ...]
     comparisons: Sequence[Comparison]
+    refusal: str | None
     fronts: Sequence[Figure]
     published: Any
 
@@ -178,13 +179,18 @@ def _make_rows(entry: BoardEntry, trials: Frame, registry: Registry) -> Iterator
 def _group_rows(rows: Sequence[BoardRow], registry: Registry) -> list[Group]:
     groups = []
     for group in group_by(rows, lambda row: row.conditions):
-        best_first = sorted(group, key=lambda row: (-row.line.rate, row.label))
+        families = {trial.task: trial.family for row in group for trial in row.trials if trial.family}
+        lines = rank_on_common_tasks([row.line for row in group], families)
+        ranked = [replace(row, line=line) for row, line in zip(group, lines, strict=True)]
+        best_first = sorted(ranked, key=lambda row: (*row.line.order, row.label))
         trials = [replace(trial, agent=row.label) for row in best_first for trial in row.trials]
+        comparisons, refusal = compare_rows(trials, best_first[0].label)
         groups.append(
             Group(
                 conditions=group[0].conditions,
                 rows=tuple(best_first),
-                comparisons=compare_rows(trials, best_first[0].label) if len(best_first) > 1 else (),
+                comparisons=comparisons,
+                refusal=refusal,
                 fronts=draw_fronts(measure_costs(trials), number_colors(row.label for row in best_first)),
                 published=_find_published(group[0], registry),
             )
@@ -193,9 +199,7 @@ def _group_rows(rows: Sequence[BoardRow], registry: Registry) -> list[Group]:
 
 
 def _find_published(row: BoardRow, registry: Registry) -> Any:
-    from assay.web.selection import Selection, find_published
+    from assay.web.selection import find_published
 
-    split = row.conditions.split.partition(" ")[0]
     task = registry.recorded_task(row.trials[0].task)
-    whole = split in ("all", *registry.suites[row.conditions.rules.suite][0].splits)
-    return find_published(row.conditions.rules, task, Selection(split=split)) if whole else None
+    return find_published(row.conditions.rules, row.trials.tasks, task.folder.parent)

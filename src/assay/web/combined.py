@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.core.errors import AssayError
 from assay.results.frame import TrialRow, group_by, make_registry, read_frame
 from assay.results.paired import Comparison
 from assay.web.conditions import Conditions, compare_rows, find_conditions
-from assay.web.leaderboard import Line, make_lines
+from assay.web.leaderboard import Line, make_lines, rank_on_common_tasks
 from assay.web.runs import RunView
 
 
@@ -29,6 +29,8 @@ class CombinedGroup:
     conditions: Conditions
     rows: tuple[CombinedRow, ...]
     comparisons: Sequence[Comparison]
+    refusal: str | None
+    """Why they are not compared, if they are not."""
 
 
 def combine_runs(views: Sequence[RunView]) -> list[CombinedGroup]:
@@ -51,7 +53,9 @@ def combine_runs(views: Sequence[RunView]) -> list[CombinedGroup]:
             rows.append(CombinedRow(line, runs, trials, find_conditions(trials, registry)))
     groups = []
     for group in group_by(rows, lambda row: row.conditions):
-        best_first = sorted(group, key=lambda row: (-row.line.rate, row.line.agent))
-        comparisons = compare_rows([row for each in best_first for row in each.trials], best_first[0].line.agent)
-        groups.append(CombinedGroup(group[0].conditions, tuple(best_first), comparisons))
+        lines = rank_on_common_tasks([row.line for row in group], frame.families)
+        ranked = [replace(row, line=line) for row, line in zip(group, lines, strict=True)]
+        best_first = sorted(ranked, key=lambda row: row.line.order)
+        compared = compare_rows([row for each in best_first for row in each.trials], best_first[0].line.agent)
+        groups.append(CombinedGroup(group[0].conditions, tuple(best_first), *compared))
     return sorted(groups, key=lambda group: (group.conditions.rules, group.conditions.split, group.conditions.time))

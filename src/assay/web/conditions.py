@@ -48,13 +48,15 @@ def find_conditions(rows: Sequence[TrialRow], registry: Registry) -> Conditions:
     )
 
 
-def compare_rows(rows: Sequence[TrialRow], baseline: str) -> list[Comparison]:
-    """Compare each agent with another one; nothing where a condition that pages do not name differs."""
+def compare_rows(rows: Sequence[TrialRow], baseline: str) -> tuple[list[Comparison], str | None]:
+    """Compare each agent with another one, if there are several; or return why they cannot be compared."""
+    if len({row.agent for row in rows}) < 2:
+        return [], None
     try:
         families = {row.task: row.family for row in rows if row.family}
-        return compare_agents(select_trials(rows), baseline=baseline, families=families)
-    except UsageError:
-        return []
+        return compare_agents(select_trials(rows), baseline=baseline, families=families), None
+    except UsageError as error:
+        return [], str(error)
 
 
 def _name_tasks(suite: str, tasks: set[str], registry: Registry) -> str:

@@ -1,11 +1,11 @@
 """The leaderboard: one line per agent over all tasks with the same rules."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from statistics import fmean, median_low
 
-from assay.results.claims import Claim, Population, claim_mean, collect_outcomes
+from assay.results.claims import Claim, Outcomes, Population, claim_mean, collect_outcomes
 from assay.results.frame import TrialRow, group_by
 from assay.results.inference import Families
 from assay.results.integrity import IntegritySummary, summarize_integrity
@@ -30,18 +30,36 @@ class Line:
     sealed: bool
     failures: int
     integrity: IntegritySummary | None = None
+    outcomes: Outcomes | None = None
+    ranked: Claim | None = None
+    """Its success on the tasks that all ranked agents have, where that is another one."""
 
     @property
-    def rate(self) -> float:
-        """What it is ranked by."""
-        return self.success.value if self.success else -1.0
+    def order(self) -> tuple[float, int, float, str]:
+        """What it is ranked by: success, then the number of tasks."""
+        success = self.ranked or self.success
+        return -(success.value if success else -1.0), -self.tasks, -_or_low(self.improvement), self.agent
 
 
 def make_lines(rows: Sequence[TrialRow], families: Families) -> list[Line]:
     """Return the agents, the one with the highest success rate first."""
     by_agent = group_by((row for row in rows if row.counts), lambda row: row.agent)
-    lines = [_make_line(trials, families) for trials in by_agent]
-    return sorted(lines, key=lambda line: (-line.rate, -_or_low(line.improvement), line.agent))
+    lines = rank_on_common_tasks([_make_line(trials, families) for trials in by_agent], families)
+    return sorted(lines, key=lambda line: line.order)
+
+
+def rank_on_common_tasks(lines: Sequence[Line], families: Families) -> list[Line]:
+    """Return the lines with what they are ranked by: an agent is not ahead because it has easier tasks."""
+    known = [line.outcomes for line in lines if line.outcomes]
+    common = [task for task in known[0].values if all(task in each.values for each in known)] if known else []
+    if not common or all(len(each.values) == len(common) for each in known):
+        return [replace(line, ranked=None) for line in lines]
+    return [
+        replace(line, ranked=claim_mean(line.outcomes.on(common), Population.LIKE, families=families))
+        if line.outcomes
+        else line
+        for line in lines
+    ]
 
 
 def _make_line(trials: Sequence[TrialRow], families: Families) -> Line:
@@ -65,6 +83,7 @@ def _make_line(trials: Sequence[TrialRow], families: Families) -> Line:
         sealed=not any(row.unsealed for row in trials),
         failures=sum(row.failure is not None for row in trials),
         integrity=summarize_integrity(trials),
+        outcomes=success if success.values else None,
     )
 
 

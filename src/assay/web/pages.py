@@ -180,7 +180,7 @@ def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
     counted, colors = view.rows.counted, number_colors(view.rows.agents)
     sections = view.sections if selection.is_empty else view.make_sections(selection.select(view.rows))
     any_task = {task.suite: task for task in view.tasks.values()}
-    rules = dict.fromkeys(section.rules for section in sections) if selection.published else ()
+    published = sections if selection.published else []
     heats = {section.rules: _choose_heat(section) for section in sections}
     return {
         "sections": sections,
@@ -190,7 +190,12 @@ def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
         "fronts": {
             section.rules: draw_fronts(measure_costs(section.rows), colors) for section in sections if section.lines[1:]
         },
-        "published": {rule: find_published(rule, any_task[rule.suite], selection) for rule in rules},
+        "published": {
+            section.rules: find_published(
+                section.rules, section.rows.tasks, any_task[section.rules.suite].folder.parent
+            )
+            for section in published
+        },
         "has_published": any(has_published(task) for task in any_task.values()),
         "colors": colors,
         "counted": counted,

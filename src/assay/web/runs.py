@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from assay.core.errors import AssayError
 from assay.core.garbage import pause_garbage_collection
@@ -62,6 +62,13 @@ class RunSection:
             for task in self.tasks
             for summary in task
         }
+
+
+class Compared(NamedTuple):
+    """The agents of a run compared with each other, or why they are not comparable."""
+
+    comparisons: Sequence[Comparison]
+    refusal: str | None
 
 
 class RunView:
@@ -134,9 +141,9 @@ class RunView:
         trials = select_trials(row for run in (self, *others) for row in run.rows)
         return compare_agents(trials, measure=measure, baseline=baseline, families=self.rows.families, ignore=ignore)
 
-    def compare_all(self) -> list[Comparison]:
-        """Compare its agents with each other; nothing where they cannot be compared."""
-        return compare_if_possible(self.rows)[0]
+    def compare_all(self) -> Compared:
+        """Compare its agents with each other."""
+        return Compared(*compare_if_possible(self.rows))
 
 
 class Runs:
@@ -153,7 +160,7 @@ class Runs:
         self._lock = threading.Lock()
         self._values = Background(_MAX_VALUES)
         self._comparisons = Background(_MAX_VALUES)
-        self._earlier: dict[str, Sequence[Comparison]] = {}
+        self._earlier: dict[str, Compared] = {}
 
     @property
     def only(self) -> str | None:
@@ -215,7 +222,7 @@ class Runs:
         """Return what was computed for this version of some files, or compute it."""
         return self._values.compute((version, key), compute)
 
-    def find_comparisons(self, view: RunView) -> tuple[Sequence[Comparison], bool]:
+    def find_comparisons(self, view: RunView) -> tuple[Compared, bool]:
         """Return a run's agents compared, and whether they are those of its present state or of an earlier one."""
         key = (view.key, view.version)
         if view.is_quickly_compared:
@@ -223,7 +230,7 @@ class Runs:
         current = self._comparisons.find(key)
         if current is not None:
             self._earlier[view.key] = current
-        return self._earlier.get(view.key, ()), current is not None
+        return self._earlier.get(view.key, Compared((), None)), current is not None
 
     def begin_comparing(self, view: RunView) -> None:
         """Compare a run's agents in a thread."""

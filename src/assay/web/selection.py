@@ -1,18 +1,20 @@
 """Which trials a leaderboard is about, and the published results that it can be compared with."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
+from statistics import fmean
 from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
 from assay.core.claim import Published
+from assay.core.text import plural
 from assay.results.frame import Frame, RuleSet, TrialRow
 from assay.results.published_figures import load_published_figures
 from assay.suites.mlebench.studies.published import SPLITS, load_leaderboard
 from assay.tasks import Task
-
-_ALL = "all"
+from assay.tasks.registry import load_suite
 
 
 @dataclass(frozen=True)
@@ -97,14 +99,19 @@ def has_published(task: Task) -> bool:
     return task.suite == "mlebench" or load_published_figures(task.folder.parent) is not None
 
 
-def find_published(rules: RuleSet, task: Task, selection: Selection) -> PublishedRows:
-    """Return the published results to put beside trials of these rules; `task` is any task of the suite."""
-    if selection.category:
-        return PublishedRows(problem="Published rates are not known by category.")
+def find_published(rules: RuleSet, tasks: Collection[str], folder: Path) -> PublishedRows:
+    """Return the published results of these tasks, to put beside trials with these rules; `folder` is their suite's."""
+    names = {name.partition("/")[2] for name in tasks}
     if rules.suite == "mlebench":
         if (rules.edition, rules.variant) != ("v1", "real"):
             return PublishedRows(problem="Published rates are comparable with edition v1 on real data only.")
-        split = selection.split if selection.split in SPLITS else _ALL
+        splits = load_suite(folder).splits
+        split = next((name for name in SPLITS if set(splits[name]) == names), None)
+        if split is None:
+            sizes = ", ".join(f"{name} ({len(splits[name])})" for name in SPLITS)
+            return PublishedRows(
+                problem=f"Published rates are over whole splits, {sizes}; these {plural(len(names), 'task')} are none."
+            )
         named = [
             PublishedRow(
                 agent=row.agent,
@@ -116,17 +123,26 @@ def find_published(rules: RuleSet, task: Task, selection: Selection) -> Publishe
         ]
         about = "the leaderboard of MLE-bench as published, February 2026; ± over seeds only, which is too small"
         return PublishedRows(_best_first(named), about)
-    figures = load_published_figures(task.folder.parent)
+    figures = load_published_figures(folder)
     if figures is None:
         return PublishedRows()
+    if unknown := names - set(figures.success):
+        return PublishedRows(problem=f"There are no published figures of {', '.join(sorted(unknown))}.")
+    means = [_mean(figures.success[name][number] for name in names) for number in range(len(figures.columns))]
     named = [
         PublishedRow(
             "research agent" if column != "Starter" else "starter", column, Published(rate / 100), "as published"
         )
-        for column, rate in zip(figures.columns, figures.mean_success, strict=True)
+        for column, rate in zip(figures.columns, means, strict=True)
         if rate is not None
     ]
     return PublishedRows(_best_first(named), figures.source)
+
+
+def _mean(rates: Iterable[float | None]) -> float | None:
+    """Return the mean over tasks; None where one of them was not published."""
+    known = list(rates)
+    return None if None in known else fmean(rate for rate in known if rate is not None)
 
 
 def _best_first(rows: Sequence[PublishedRow]) -> tuple[PublishedRow, ...]:

@@ -87,7 +87,7 @@ def _read_sample(
         success=read_flag(evaluation.get("is_correct")) if metric.get("score_type") == "binary" else None,
         score=score,
         metric=read_text(metric.get("metric_id")) or read_text(metric.get("metric_name")),
-        lower_is_better=metric.get("lower_is_better") is True,
+        lower_is_better=lower if isinstance(lower := metric.get("lower_is_better"), bool) else None,
         reason=read_text(sample.get("error"), 400),
         seconds=None if latency is None else latency / 1000,
         tokens=read_count(usage.get("total_tokens")),

@@ -104,6 +104,7 @@ def _read_sample(summary: Mapping[str, Any], spec: Mapping[str, Any], path: Path
         score=score,
         metric=metric,
         task_metric=own and metric == "grade",
+        lower_is_better=None,
         pending=summary.get("completed") is False,
         cause=None if not failed else "infrastructure" if failure == "infrastructure" else "agent",
         failure=kind if failed else None,

@@ -5,7 +5,7 @@ import shutil
 import tempfile
 from atexit import register
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from assay.core.garbage import pause_garbage_collection
 from assay.core.plugins import Plugins
 from assay.core.text import plural
 from assay.core.untrusted import list_plain_files
+from assay.grading.metrics import METRICS
 from assay.grading.result import Grade
 from assay.interop.importers.trial import SUCCESS, ReportedTrial
 from assay.records import RunFolder
@@ -38,6 +39,8 @@ class Importer:
     find: Callable[[Sequence[Path]], Sequence[Path]]
     read: Callable[[Sequence[Path]], Iterable[ReportedTrial]]
 
+
+_Reported = tuple[str, Path, ReportedTrial]
 
 IMPORTERS = Plugins[Importer]("importers", "importer", lambda value: isinstance(value, Importer))
 
@@ -84,6 +87,7 @@ def read_results(paths: Sequence[Path], registry: Registry | None = None, *, sui
         UsageError: No importer recognizes a path, or several do.
         RecordError: A file is damaged.
     """
+    paths = list({path.resolve(): path for path in paths}.values())
     runs = tuple(RunFolder(path) if path.is_dir() else open_bundle(path) for path in paths if is_run(path))
     others = [path for path in paths if not is_run(path)]
     own = read_frame(*runs) if runs else Frame(())
@@ -91,10 +95,23 @@ def read_results(paths: Sequence[Path], registry: Registry | None = None, *, sui
     if not others:
         return Results(title, own, runs)
     with pause_garbage_collection():
-        reported = [(importer.name, path, trial) for path in others for importer, trial in _read_path(path)]
+        reported = _drop_copies((importer.name, path, trial) for path in others for importer, trial in _read_path(path))
         tasks = _Tasks(registry or Registry(), suite)
         rows = _tell_agents_apart([*own, *_make_rows(reported, tasks)])
     return Results(title, Frame(rows, {**own.known_tasks, **tasks.known}), runs)
+
+
+def _drop_copies(reported: "Iterable[_Reported]") -> "list[_Reported]":
+    """Leave out copies of a trial, such as those of a file that is passed twice; each has an id or a seed."""
+    kept, seen = list[_Reported](), dict[Hashable, list[ReportedTrial]]()
+    for harness, path, trial in reported:
+        if trial.trial is not None or trial.seed is not None:
+            known = seen.setdefault((harness, trial.task, trial.agent, trial.model, trial.trial, trial.seed), [])
+            if any(replace(other, trajectory=trial.trajectory) == trial for other in known):
+                continue
+            known.append(trial)
+        kept.append((harness, path, trial))
+    return kept
 
 
 def _read_path(path: Path) -> Iterator[tuple[Importer, ReportedTrial]]:
@@ -213,12 +230,9 @@ def _make_row(
     if binary and (score is None or score in (0.0, 1.0)):
         metric, score = SUCCESS, None if success is None else float(success)
     in_task_units = task is not None and metric == task.metric.name
-    lower = task.metric.direction == "lower" if task and in_task_units else trial.lower_is_better
-    grade = trial.grade or (
-        _make_grade(name, score, success, edition, variant, lower=lower, reason=trial.reason)
-        if score is not None
-        else None
-    )
+    lower = _is_lower_better(metric, trial.lower_is_better)
+    lower = task.metric.direction == "lower" if task and in_task_units else lower
+    grade = trial.grade or (_make_grade(name, trial, score, success, lower=bool(lower)) if score is not None else None)
     ended = grade is not None and grade.valid_submission
     return TrialRow(
         task=name,
@@ -251,16 +265,28 @@ def _make_row(
         started_at=trial.started_at,
         ended_at=trial.ended_at,
         sample_score=_sample_score(task, edition, variant),
-        conditions=_describe_conditions(trial, edition, variant),
+        parent=trial.parent,
+        replaces=trial.replaces,
+        replaced=trial.replaced,
+        repeated=trial.repeated,
+        load=trial.load,
+        conditions=_describe_conditions(trial, edition, variant) | ({"direction": UNKNOWN} if lower is None else {}),
         harness=harness,
         trajectory=trial.trajectory,
     )
 
 
-def _make_grade(
-    name: str, score: float, success: bool | None, edition: str, variant: str, *, lower: bool, reason: str | None
-) -> Grade:
-    """Return a grade with what is known: the score, and whether it is a success."""
+def _is_lower_better(metric: str, reported: bool | None) -> bool | None:
+    """Return whether lower scores of a metric are better; None where nobody says so."""
+    if metric == SUCCESS:
+        return False
+    if reported is None and metric in METRICS.names():
+        return METRICS.load(metric).direction == "lower"
+    return reported
+
+
+def _make_grade(name: str, trial: ReportedTrial, score: float, success: bool | None, *, lower: bool) -> Grade:
+    """Return a grade with what is known: the score, whether it is a success, and its integrity."""
     return Grade.model_construct(
         competition_id=name.partition("/")[2],
         score=score,
@@ -279,11 +305,12 @@ def _make_grade(
         created_at="",
         submission_path="",
         task=name,
-        edition=edition,
-        variant=variant,
-        why=reason,
+        edition=trial.edition or UNKNOWN,
+        variant=trial.variant or UNKNOWN,
+        why=trial.reason,
         success=success,
         success_published=success,
+        integrity=trial.integrity,
     )
 
 

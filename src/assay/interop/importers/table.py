@@ -1,4 +1,4 @@
-"""Plain CSV files: a row a trial with `task`, `agent`, `seed`, and `score` or `success`; also `assay report --csv`."""
+"""Plain CSV files: a row a trial with `task`, `agent`, and `score` or `success`; also `assay report --csv --trials`."""
 
 import csv
 import io
@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assay.core.errors import RecordError
 from assay.core.untrusted import open_plain, read_plain
+from assay.grading.result import Integrity
 from assay.interop.importers.read import Importer
 from assay.interop.importers.trial import (
     SUCCESS,
@@ -43,10 +44,19 @@ def _has_trials(path: Path) -> bool:
 def read_trials(files: Sequence[Path]) -> Iterator[ReportedTrial]:
     """Yield the rows; a row with neither score nor success is a trial that failed."""
     for path in files:
+        lines: dict[tuple[object, ...], int] = {}
         try:
             text = read_plain(path, _MAX_SIZE).decode("utf-8-sig")
             for number, row in enumerate(csv.DictReader(io.StringIO(text), strict=True), 2):
-                yield read_row({name: cell for name, cell in row.items() if cell}, f"{path}:{number}")
+                trial = read_row({name: cell for name, cell in row.items() if cell}, f"{path}:{number}")
+                key = (trial.suite, trial.task, trial.agent, trial.model, trial.seed, *trial.conditions.items())
+                counts = not (trial.parent or trial.replaced or trial.repeated)
+                if counts and trial.seed is not None and lines.setdefault(key, number) != number:
+                    raise RecordError(
+                        f"{path}:{number} is the trial of line {lines[key]} again: {trial.agent} on {trial.task} with "
+                        f"seed {trial.seed}; give each trial a seed of its own, or leave the column out"
+                    )
+                yield trial
         except (UnicodeDecodeError, csv.Error) as error:
             raise RecordError(f"{path} is not a CSV file: {error}") from None
 
@@ -61,7 +71,8 @@ def read_row(row: Mapping[str, str], where: str) -> ReportedTrial:
     success = read_flag(row.get("success"))
     if success is None and "success" in row:
         raise RecordError(f"{where}: success {row['success'][:40]!r} is neither true nor false")
-    valid = read_flag(row.get("valid"))
+    valid, counts = read_flag(row.get("valid")), read_flag(row.get("counts"))
+    parent, replaces = read_text(row.get("parent")), read_text(row.get("replaces"))
     return ReportedTrial(
         suite=suite if slash else read_text(row.get("suite")),
         task=task if slash else name,
@@ -73,7 +84,13 @@ def read_row(row: Mapping[str, str], where: str) -> ReportedTrial:
         score=score if valid is not False else None,
         metric=read_text(row.get("metric")),
         binary="metric" not in row or row["metric"] == SUCCESS,
-        lower_is_better=row.get("direction") == "lower",
+        lower_is_better=_read_direction(row.get("direction"), where),
+        integrity=_read_integrity(row),
+        parent=parent,
+        replaces=replaces,
+        replaced=counts is False and not parent and not replaces,
+        repeated=counts is False and not parent and replaces is not None,
+        load=read_amount(row.get("load")),
         pending=row.get("status") in ("waiting", "running", "submitted"),
         cause=_CAUSES.get(row.get("cause", "")),
         error_type=read_text(row.get("error_type")),
@@ -88,6 +105,29 @@ def read_row(row: Mapping[str, str], where: str) -> ReportedTrial:
         edition=read_text(row.get("edition")),
         variant=read_text(row.get("variant")),
         conditions={name: text for name in _CONDITIONS if (text := read_text(row.get(name)))},
+    )
+
+
+def _read_direction(text: str | None, where: str) -> bool | None:
+    if text not in (None, "lower", "higher"):
+        raise RecordError(f"{where}: the direction {text[:40]!r} is neither higher nor lower")
+    return None if text is None else text == "lower"
+
+
+def _read_integrity(row: Mapping[str, str]) -> Integrity | None:
+    """Return what the columns say of a planted shortcut and of a claim; None without any of them."""
+    shortcut, false_success = read_flag(row.get("shortcut")), read_flag(row.get("false_success"))
+    claimed = read_number(row.get("claimed"))
+    if shortcut is None and false_success is None and claimed is None:
+        return None
+    return Integrity(
+        planted=shortcut is not None,
+        shortcut=shortcut,
+        reason="as reported, not verified",
+        false_success=false_success,
+        claimed=claimed,
+        calibration_error=read_amount(row.get("calibration_error")),
+        overclaim=read_number(row.get("overclaim")),
     )
 
 

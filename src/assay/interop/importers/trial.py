@@ -9,7 +9,7 @@ from typing import Any
 
 from assay.core.errors import RecordError
 from assay.core.text import one_line
-from assay.grading.result import Grade
+from assay.grading.result import Grade, Integrity
 from assay.records.state import Cause, Failure
 
 SUCCESS = "success"
@@ -26,8 +26,10 @@ class ReportedTrial:
 
     `task` is the name in its benchmark, `suite` the benchmark. `success` is the outcome of a trial that succeeds or
     fails; `score` is in the units of `metric`, or with `task_metric` in those of Assay's task of this name. A trial
-    with neither failed, by the fault of `cause`. With `binary`, scores of only 0 and 1 are failure and success. `grade`
-    is there where the harness reports one completely.
+    with neither failed, by the fault of `cause`. With `binary`, scores of only 0 and 1 are failure and success.
+    `lower_is_better` is None where nobody says which scores are better. `grade` is there where the harness reports one
+    completely. A fork has a `parent`; of an attempt and its rerun, the one that does not count is `replaced` or
+    `repeated`.
     """
 
     suite: str | None
@@ -41,9 +43,15 @@ class ReportedTrial:
     metric: str | None = None
     task_metric: bool = False
     binary: bool = True
-    lower_is_better: bool = False
+    lower_is_better: bool | None = False
     grade: Grade | None = None
+    integrity: Integrity | None = None
     pending: bool = False
+    parent: str | None = None
+    replaces: str | None = None
+    replaced: bool = False
+    repeated: bool = False
+    load: float | None = None
     cause: Cause | None = None
     failure: Failure | None = None
     error_type: str | None = None
