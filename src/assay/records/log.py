@@ -197,10 +197,10 @@ def compressed_log(path: Path) -> Path:
     return path.with_name(f"{path.name}.gz")
 
 
-def compress_log(path: Path, *, check: Callable[[], None] | None = None) -> None:
+def compress_log(path: Path, *, check: Callable[[], None] | None = None, min_size: int = _MIN_COMPRESSED) -> None:
     """Compress a log to which nothing will be added, unless it is short; readers find it as before."""
     with open_plain(path, MAX_LOG) as file:
-        if os.fstat(file.fileno()).st_size < _MIN_COMPRESSED:
+        if os.fstat(file.fileno()).st_size < min_size:
             return
         encoder = zlib.compressobj(wbits=_GZIP)
         parts = [encoder.compress(chunk) for chunk in iter(partial(file.read, _CHUNK), b"")]
@@ -219,31 +219,31 @@ def log_size(path: Path) -> int | None:
 
 
 @contextmanager
-def open_log(path: Path) -> Iterator[BinaryIO]:
+def open_log(path: Path, max_size: int = MAX_LOG) -> Iterator[BinaryIO]:
     """Open a log for reading, compressed or not; `FileNotFoundError` if there is none."""
-    with _open(path) as file:
+    with _open(path, max_size) as file:
         yield file
 
 
-def _open(path: Path) -> BinaryIO:
+def _open(path: Path, max_size: int = MAX_LOG) -> BinaryIO:
     with suppress(FileNotFoundError):
-        return open_plain(path, MAX_LOG)
+        return open_plain(path, max_size)
     with suppress(FileNotFoundError):
-        return _open_compressed(compressed_log(path))
-    return open_plain(path, MAX_LOG)  # it may have been decompressed in between
+        return _open_compressed(compressed_log(path), max_size)
+    return open_plain(path, max_size)  # it may have been decompressed in between
 
 
-def _open_compressed(path: Path) -> BinaryIO:
+def _open_compressed(path: Path, max_size: int) -> BinaryIO:
     """Return the content of a compressed log as a file that can be read from any position."""
     decoder, size = zlib.decompressobj(_GZIP), 0
     content = SpooledTemporaryFile(_MAX_IN_MEMORY)  # noqa: SIM115 - the caller closes it
     try:
-        with open_plain(path, MAX_LOG) as file:
+        with open_plain(path, max_size) as file:
             while not decoder.eof and (rest := decoder.unconsumed_tail or file.read(_CHUNK)):
                 part = decoder.decompress(rest, _CHUNK)
                 size += len(part)
-                if size > MAX_LOG:
-                    raise RecordError(f"{path} has more than {MAX_LOG:,} bytes")
+                if size > max_size:
+                    raise RecordError(f"{path} has more than {max_size:,} bytes")
                 content.write(part)
             if not decoder.eof or decoder.unused_data or file.read(1):
                 raise RecordError(f"{path} is damaged: it does not end where its content does")

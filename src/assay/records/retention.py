@@ -34,7 +34,7 @@ def remove_submissions(folder: TrialFolder, events: Sequence[Event], keep: Keep,
         needed |= {file.sha256 for path, file in reader.load(snapshots[-1]).files.items() if is_submission(path, name)}
     if keep == "best" and (best := read_journal(events, direction).best):
         needed.add(best.submission)
-    needed |= {content.sha256 for content in recorded_contents(events)}
+    needed |= {content.sha256 for content in recorded_contents(events) if not content.inline}
     for digest, path in object_digests(folder.snapshots).items():
         if digest in unkept - needed:
             path.unlink()
