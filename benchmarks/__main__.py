@@ -33,7 +33,7 @@ FULL = {"prepare.py": ["--full"]}
 def main() -> int:
     """Run the benchmarks one after the other; fail if one of them fails."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="also 10 million rows, 10 GB of raw data and 2,000 trials")
+    parser.add_argument("--full", action="store_true", help="also 10 million rows, 10 GB of raw data and 1,000 trials")
     full = parser.parse_args().full
     failed = []
     with tempfile.TemporaryDirectory(prefix="assay-bench-") as folder:

@@ -2,10 +2,13 @@
 
     python benchmarks/published.py table RAW TARGET
 
+As there, preparing ends with the MD5 of every prepared table, read 4 kB at a time.
 It needs scikit-learn and, for the BSON file, pymongo, which `make bench` installs.
 """
 
+import hashlib
 import sys
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO
@@ -32,16 +35,29 @@ def prepare_json_lines(raw: Path, target: Path) -> None:
     public = ["example_id", "question_text", "document_text", "long_answer_candidates"]
     with (raw / name).open() as file:
         count = sum(1 for _ in file)
-    done = 0
+    done, labels = 0, []
     for portion in pd.read_json(raw / name, orient="records", lines=True, chunksize=1000):
         portion["example_id"] = portion["example_id"].astype(str)
         train, test = train_test_split(portion, test_size=0.1, random_state=0)
         for file_name, part in ((name, train), ("answers.jsonl", test), ("test.jsonl", test.copy()[public])):
             with (target / file_name).open("a") as file:
                 file.write(part.to_json(orient="records", lines=True))
+        labels.append(test.copy()[["example_id", "question_text", "annotations"]])
         done += len(portion)
     if done != count:
         raise SystemExit("some lines were not split")
+    rows = []
+    for _, question in pd.concat(labels, ignore_index=True).iterrows():
+        (annotation,) = question["annotations"]
+        short = [annotation["yes_no_answer"]] * (annotation["yes_no_answer"] != "NONE")
+        short += [f"{phrase['start_token']}:{phrase['end_token']}" for phrase in annotation["short_answers"]]
+        passage = annotation["long_answer"]
+        long = "" if passage["start_token"] == -1 else f"{passage['start_token']}:{passage['end_token']}"
+        for kind, answer in (("short", short[0] if short else ""), ("long", long)):
+            rows.append({"example_id": f"{question['example_id']}_{kind}", "PredictionString": answer})
+    gold = pd.DataFrame(rows)
+    gold.to_csv(target / "gold_submission.csv", index=False)
+    gold.assign(PredictionString="").to_csv(target / "sample_submission.csv", index=False)
 
 
 def prepare_bson(raw: Path, target: Path) -> None:
@@ -84,5 +100,16 @@ def _decode(file: IO[bytes]):  # noqa: ANN202 - documents of pymongo, which has 
 
 PUBLISHED = {"table": prepare_table, "json-lines": prepare_json_lines, "bson": prepare_bson}
 
+
+def compute_checksums(folder: Path) -> None:
+    """Hash the prepared tables."""
+    for path in folder.iterdir():
+        digest = hashlib.md5(usedforsecurity=False)
+        with path.open("rb") as file:
+            for part in iter(partial(file.read, 4096), b""):
+                digest.update(part)
+
+
 if __name__ == "__main__":
     PUBLISHED[sys.argv[1]](Path(sys.argv[2]), Path(sys.argv[3]))
+    compute_checksums(Path(sys.argv[3]))

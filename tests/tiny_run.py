@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import prepare
-from assay.records import RunFolder, read_events
+from assay.records import RunFolder, TrialFolder, read_events
 from assay.records.signature import run_digest
 from assay.results.verification import verify_run
 from assay.tasks import Registry
@@ -86,8 +86,12 @@ class TinyRun:
 
     def events(self) -> dict[str, list[str]]:
         """Return the kinds of events of each trial so far."""
-        paths = sorted(self.folder.path.glob("trials/*/events.jsonl"))
-        return {path.parent.name: [event.kind for event in read_events(path)] for path in paths}
+        folders = [TrialFolder(path) for path in sorted(self.folder.path.glob("trials/*"))]
+        return {
+            folder.path.name: [event.kind for event in read_events(folder.events)]
+            for folder in folders
+            if folder.has_log
+        }
 
     def wait_until(
         self, process: "subprocess.Popen[str]", happened: Callable[[], bool], *, interval: float = 0.005

@@ -216,6 +216,23 @@ def test_integers_of_a_block_of_bson_documents_are_those_of_each(
     assert bson.get_integers(block, offsets, ("a", "b")).T.tolist() == expected
 
 
+@given(st.lists(st.tuples(FIELDS.map(list), PICTURES, st.booleans()), max_size=6), st.integers(1, 4))
+@settings(deadline=None)
+def test_bson_documents_of_a_block_are_rewritten_as_each_of_them_is(
+    documents: list[tuple[list[tuple[str, int, int]], bytes, bool]], repeats: int
+) -> None:
+    """Also those that have the dropped field twice, or not at all."""
+    contents = [
+        encode_fields([*fields, *fields[-1:] * twice], picture)
+        for fields, picture, twice in documents
+        for _ in range(repeats)
+    ]
+    contents += [encode_fields(fields[:2], b"") for fields, _, _ in documents]
+    block, offsets = b"".join(contents), np.cumsum([0, *map(len, contents)], dtype=int).tolist()
+    expected = b"".join(bson.drop_field(bson.put_first(content, "a"), "b") for content in contents)
+    assert b"".join(bson.rewrite_each(block, offsets[:-1], offsets[1:], first="a", dropped="b")) == expected
+
+
 def test_a_bson_field_that_is_no_integer_or_missing_is_named() -> None:
     document = bson_document(3, b"x")
     for names, reason in ((("_id", "name"), "the name 'é'; expected are integers"), (("_id", "b"), "no field 'b'")):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from assay.data import csv_cells, csv_rows, pandas_tables
 from assay.data.csv_rows import Limits
 
-SMALL = Limits(block=64, mapped=0, bucket=100)
+SMALL = Limits(block=64, mapped=0, bucket=100, few=0)
 LARGE_ENOUGH = Limits()
 SIZES = st.sampled_from([LARGE_ENOUGH, SMALL])
 MISSING = ["", "NA", "NaN", "nan", "null", "None", "N/A", "#N/A", "<NA>", "-nan", "-1.#IND", "n/a", "#N/A N/A", "NULL"]

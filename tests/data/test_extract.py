@@ -198,3 +198,42 @@ def announcing(archive: Path, size: int) -> Path:
     content[start + 24 : start + 28] = struct.pack("<I", size)
     archive.write_bytes(content)
     return archive
+
+
+def test_an_interrupted_extraction_is_resumed_file_by_file(tmp_path: Path) -> None:
+    members = {f"{number % 3}/{number}": bytes([number]) * 1000 for number in range(30)}
+    archive, raw = zipped(tmp_path / "a.zip", {**members, "large": bytes(2**21)}), tmp_path / "raw"
+
+    class Interrupted(NoProgress):
+        """Stops the extraction, as Ctrl-C does, in the middle of the last file."""
+
+        @contextmanager
+        def stage(self, what: str, total: float | None = None) -> Iterator[Advance]:
+            def stop(amount: float) -> None:
+                if amount > 1000:
+                    raise KeyboardInterrupt
+
+            yield stop
+
+    with pytest.raises(KeyboardInterrupt):
+        extract(archive, raw, progress=Interrupted(), resume=True)
+    assert (raw / "large").stat().st_size < 2**21
+    (raw / "0/0").write_bytes(b"x" * 1000)  # as long as it should be
+    (raw / "0/3").unlink()
+    (raw / "0/of another archive").write_bytes(b"")
+    (raw / "other").mkdir()
+    kept = {name: (raw / name).stat().st_ino for name in members if name not in ("0/0", "0/3")}
+    times = {name: (raw / name).stat().st_mtime_ns for name in kept}
+    extract(archive, raw, progress=NoProgress(), resume=True)
+    assert files_in(raw) == {**members, "large": bytes(2**21)}
+    assert not (raw / "other").exists()
+    assert {name: (raw / name).stat().st_ino for name in kept} == kept
+    assert {name: (raw / name).stat().st_mtime_ns for name in kept} == times
+
+
+def test_a_damaged_archive_leaves_nothing_that_could_be_resumed(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "a.zip", {"a": b"1", "b": bytes(1000)}, zipfile.ZIP_STORED)
+    archive.write_bytes(archive.read_bytes().replace(bytes(1000), b"x" * 1000))
+    with pytest.raises(SourceError, match="damaged"):
+        extract(archive, tmp_path / "raw", progress=NoProgress(), resume=True)
+    assert not (tmp_path / "raw").exists()

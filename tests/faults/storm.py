@@ -32,6 +32,7 @@ from processes import find_remains, find_victims
 from assay.core.disk import atomic_write
 from assay.core.home import Home
 from assay.core.table import Column, Table
+from assay.records.log import read_log_lines
 from assay.records.signature import run_digest
 from assay.results.verification import verify_run
 from assay.tasks import Registry
@@ -216,7 +217,9 @@ class Killer:
 def _finished(run: TinyRun) -> dict[str, bytes]:
     if not (run.out / "run.json").exists():
         return {}
-    return {trial.path.name: trial.events.read_bytes() for trial in run.folder.trials() if trial.state.final}
+    return {
+        trial.path.name: b"".join(read_log_lines(trial.events)) for trial in run.folder.trials() if trial.state.final
+    }
 
 
 def _check(run: TinyRun, external: bool, tally: Tally) -> None:

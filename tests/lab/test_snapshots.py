@@ -429,3 +429,10 @@ def test_a_hostile_snapshot_is_refused_and_writes_nothing_outside(tmp_path: Path
         snapshots.restore_snapshot(root, store, snapshots.load_snapshot(store, digest), owner=None)
     assert [path.name for path in tmp_path.iterdir() if path != store] == ["lab"]
     assert list((tmp_path / "lab").iterdir()) == [root]
+
+
+def test_a_content_beyond_the_size_that_is_compressed_can_be_read(tmp_path: Path) -> None:
+    content = b"0123456,0.5\n" * (2**26 // 12 + 1)
+    digest = snapshots.store_object(tmp_path, content)
+    assert [path.name for path in (tmp_path / "objects").iterdir()] == [digest]
+    assert snapshots.read_object(tmp_path, digest) == content

@@ -147,7 +147,7 @@ class TestTensorflow2QuestionAnswering(Competition):
             expected = pd.read_json(io.BytesIO(text), orient="records", lines=True)
             expected["example_id"] = expected["example_id"].astype(str)
             records = read_portion(io.BytesIO(text), len(lines))
-            written = b"".join(record.to_line(list(record.fields)) for record in records)
+            written = b"".join(part for record in records for part in record.to_line(list(record.fields)))
             assert written.decode() == expected.to_json(orient="records", lines=True)
 
     def test_a_blank_line_is_refused(self, raw: Path) -> None:

@@ -1,5 +1,6 @@
 """The event log: durable, append-only, chained, typed."""
 
+import gzip
 import hashlib
 import json
 from pathlib import Path
@@ -10,7 +11,17 @@ from pydantic import ValidationError
 from assay.core.errors import RecordError
 from assay.records import EventLog, read_events
 from assay.records.events import ActionRequest, CallStarted, NoteRequest, Restarted, SnapshotTaken
-from assay.records.log import START, last_chain, read_events_backwards
+from assay.records.log import (
+    START,
+    compress_log,
+    compressed_log,
+    hash_log,
+    is_torn,
+    last_chain,
+    log_size,
+    open_log,
+    read_events_backwards,
+)
 
 
 def write(path: Path, count: int, epoch: int = 1) -> None:
@@ -151,3 +162,54 @@ def test_a_log_that_is_to_be_kept_must_consist_of_events(tmp_path):
         EventLog(path, 1, keep=True)
     with EventLog(path, 1) as log:
         assert log.append(Restarted(reason="it can still be appended to")).number == 1
+
+
+def test_a_compressed_log_is_read_as_before_and_continued_as_it_was(tmp_path):
+    path = tmp_path / "events.jsonl"
+    write(path, 60)
+    events, digest, content = read_events(path), hash_log(path), path.read_bytes()
+    compress_log(path, min_size=0)
+    assert not path.exists() and gzip.decompress(compressed_log(path).read_bytes()) == content
+    assert read_events(path) == list(read_events_backwards(path))[::-1] == events
+    assert (last_chain(path), hash_log(path), is_torn(path)) == (events[-1].chain, digest, False)
+    assert log_size(path) == compressed_log(path).stat().st_size < len(content) / 2
+    with EventLog(path, 2, keep=True) as log:
+        assert log.events == events
+        added = log.append(Restarted(reason="more"))
+    assert [file.name for file in tmp_path.iterdir()] == ["events.jsonl"]
+    assert path.read_bytes().startswith(content) and read_events(path) == [*events, added]
+
+
+def test_a_crash_between_compressing_a_log_and_removing_it_loses_nothing(tmp_path):
+    path = tmp_path / "events.jsonl"
+    write(path, 3)
+    compressed_log(path).write_bytes(gzip.compress(path.read_bytes()))
+    write(path, 1)
+    assert len(read_events(path)) == 4 and not compressed_log(path).exists()
+
+
+def test_a_short_log_is_not_compressed(tmp_path):
+    path = tmp_path / "events.jsonl"
+    write(path, 3)
+    compress_log(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["events.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda content: content[:-10], "does not end"),
+        (lambda content: content + b"x", "does not end"),
+        (lambda content: content[:40] + b"xyz" + content[43:], "cannot be read"),
+        (lambda content: b"not compressed", "cannot be read"),
+        (lambda content: gzip.compress(bytes(10_001)), "more than 10,000 bytes"),
+    ],
+    ids=["cut", "longer", "changed", "other", "large"],
+)
+def test_a_damaged_compressed_log_is_refused(tmp_path, damage, reason):
+    path = tmp_path / "events.jsonl"
+    write(path, 20)
+    compress_log(path, min_size=0)
+    compressed_log(path).write_bytes(damage(compressed_log(path).read_bytes()))
+    with pytest.raises(RecordError, match=reason), open_log(path, max_size=10_000) as file:
+        file.read()

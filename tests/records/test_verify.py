@@ -9,11 +9,15 @@ from typing import Any
 import pytest
 from forging import change, forge
 
-from assay.core.errors import RecordError
+from assay.core.errors import RecordError, UsageError
+from assay.lab.snapshots import load_snapshot, object_digests
 from assay.records import RunFolder, TrialFolder, read_events
+from assay.records.log import compress_log
 from assay.records.origin import find_last_snapshot
 from assay.records.signature import check_digest, run_digest, run_digest_if_intact
 from assay.records.verify import RecordFinding, check_run
+from assay.results.export import export_run
+from assay.results.progress import read_progress
 from assay.results.regrade import compare_speeds, compare_trial
 from assay.tasks import Registry
 
@@ -51,6 +55,47 @@ def test_an_unmodified_run_passes(finished):
     result = finished.assay("verify", finished.run.path, "--quiet")
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"4 trials: everything matches.\nRun digest: {run_digest(finished.run)}\n" in result.stdout
+
+
+def test_a_run_with_compressed_logs_is_what_it_was(finished, tmp_path):
+    exported = [tmp_path / "before.zip", tmp_path / "after.zip"]
+    digest = export_run(finished.run, exported[0])
+    for trial in finished.trials:
+        compress_log(trial.events, min_size=0)
+    assert found_in(finished) == [] and found_again(finished) == []
+    assert export_run(finished.run, exported[1]) == digest == run_digest(finished.run)
+    assert exported[0].read_bytes() == exported[1].read_bytes()
+    forked = finished.assay("resume", finished.trials[1].path, "--step", "1", "--quiet")
+    assert forked.returncode == 0, forked.stderr
+    assert found_in(finished) == []
+
+
+def test_only_submissions_that_a_trial_does_not_keep_may_be_missing(finished, tmp_path):
+    """Of three nodes and a last change, `best` keeps the second node and what was submitted, `last` only that."""
+    agent = f"{Path(__file__).with_name('guessing.py')}:Searches"
+    for keep, left in (("all", 4), ("best", 2), ("last", 1)):
+        words = ("--agent", agent, "--seeds", "1", "--keep", keep, "--out", tmp_path / keep, "--quiet")
+        assert finished.assay("run", "tiny", *words).returncode == 0
+        run = RunFolder(tmp_path / keep)
+        (trial,) = run.trials()
+        events = read_events(trial.events)
+        nodes = [
+            event.request.node for event in events if event.kind == "call_started" and event.request.type == "node"
+        ]
+        submissions = {node.submission for node in nodes} | {trial.submission_entry.sha256}
+        stored = submissions & object_digests(trial.snapshots).keys()
+        assert len(submissions) == 4 and len(stored) == left and trial.submission_entry.sha256 in stored
+        assert (nodes[1].submission in stored) == (keep != "last")
+        assert list(check_run(run)) == []
+        if keep == "last":
+            forked = finished.assay("resume", trial.path, "--step", "2", "--quiet")
+            assert "has a submission that was not kept" in forked.stderr
+            task = Registry([TINY]).task("tiny/coin")
+            with pytest.raises(UsageError, match="did not keep the submissions"):
+                read_progress(trial, task, finished.home)
+            script = load_snapshot(trial.snapshots, str(find_last_snapshot(events))).files["train.py"].sha256
+            object_digests(trial.snapshots)[script].unlink()
+            assert any("but it is missing" in finding.message for finding in check_run(run))
 
 
 def test_a_fork_passes_as_long_as_it_shares_the_past_of_its_parent(finished):

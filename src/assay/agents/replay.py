@@ -12,7 +12,6 @@ from pydantic import Field, ValidationInfo, field_validator
 from assay.agents.agent import Agent
 from assay.agents.observation import Observation
 from assay.agents.workbench import Workbench
-from assay.core.disk import hash_file
 from assay.core.errors import LabError, RecordError, UnsafePath
 from assay.lab.sandboxes.base import KILLED
 from assay.records import TrialFolder, read_events
@@ -37,6 +36,7 @@ from assay.records.events import (
     WriteRequest,
     WriteResult,
 )
+from assay.records.log import hash_log
 from assay.records.tape import Call, past_of
 from assay.tasks import Task
 
@@ -64,7 +64,7 @@ class Replay(Agent):
     def _check_log(cls, digest: str, info: ValidationInfo) -> str:
         if "trial" not in info.data:
             return digest
-        actual = hash_file(TrialFolder(info.data["trial"]).events)
+        actual = hash_log(TrialFolder(info.data["trial"]).events) or ""
         if digest not in ("", actual):
             raise ValueError(f"the log of {info.data['trial']} has changed since the replay was planned")
         return actual

@@ -36,7 +36,7 @@ def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 GROUPS = {
     "Agents and models": ("agents", "models", "roles", "model_settings", "preset", "pressure"),
     "Tasks and data": ("edition", "variant", "describe", "descriptions", "selection", "feedback"),
-    "Trials": ("seeds", "again", "failed", "out"),
+    "Trials": ("seeds", "again", "failed", "keep", "out"),
     "Budget of a trial": ("time_", "steps", "tokens", "cost"),
     "Lab": ("memory", "gpus", "sandbox", "layout", "environment", "weights"),
     "Execution": ("cores", "attempts", "total_time", "total_cost", "on", "build", "config", "trust"),
@@ -160,6 +160,14 @@ _WHAT = (
         metavar="N",
         help="Rounds after the agent's own end in which a user asks it to improve the score. Repeat to compare "
         "several: --pressure 0 --pressure 3.  [default: 0]",
+    ),
+    click.option(
+        "--keep",
+        type=click.Choice(["all", "best", "last"]),
+        default="all",
+        show_default=True,
+        help="Submissions to keep of a trial that has ended: those of all steps and nodes; the best by the agent's own "
+        "metric, and the final one; or the final one. Curves over time and forks need all.",
     ),
     trust_option("Allow the plan file to send API keys to other hosts, run code, and use files outside its folder."),
     edition,

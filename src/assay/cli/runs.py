@@ -113,9 +113,10 @@ class _LogReader:
         """Return new events, of one step only if that was asked for."""
         from assay.records import read_events
         from assay.records.events import CallStarted
+        from assay.records.log import log_size
 
         path = self._folder.events
-        size = path.lstat().st_size if path.exists() else 0
+        size = log_size(path) or 0
         if size == self._size:
             return []
         self._size = size

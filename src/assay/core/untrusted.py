@@ -154,10 +154,15 @@ def parse_toml(content: bytes) -> dict[str, Any]:
 def read_lines(path: Path) -> Iterator[bytes]:
     """Read a file line by line; lines keep their line break."""
     with open_plain(path, MAX_LOG) as file:
-        while line := file.readline(MAX_LINE + 1):
-            if len(line) > MAX_LINE:
-                raise RecordError(f"{path} has a line of more than {MAX_LINE:,} bytes")
-            yield line
+        yield from split_lines(file, path)
+
+
+def split_lines(file: BinaryIO, name: object) -> Iterator[bytes]:
+    """Yield the lines of an open file; `name` is for the message if one is too long."""
+    while line := file.readline(MAX_LINE + 1):
+        if len(line) > MAX_LINE:
+            raise RecordError(f"{name} has a line of more than {MAX_LINE:,} bytes")
+        yield line
 
 
 def refuse_links(*paths: Path) -> None:

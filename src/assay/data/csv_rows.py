@@ -8,6 +8,7 @@ ragged lines.
 
 import csv
 import io
+import math
 import mmap
 import os
 import re
@@ -57,7 +58,10 @@ _LINE_FEED, _QUOTE, _COMMA = b'\n",'
 
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 _ODD_INTEGER = r"^(?:[+-]?[0-9]{19,}|-0+)$"  # whose type or sign depends on the other cells
+_NO_TEXT = frozenset({"", *MISSING})
+_SPECIAL = frozenset(',"\r\n')
 _BOOLEANS = {"True": "True", "TRUE": "True", "true": "True", "False": "False", "FALSE": "False", "false": "False"}
+_ANY_NUMBER, _ODD_NUMBER, _INTEGER = map(re.compile, (_NUMBER, _ODD_INTEGER, "[+-]?[0-9]{1,18}"))
 _WORD = re.compile(r"[^0-9+\-.eE\s]")
 _NO_WORD = re.compile(rf"\s*[+-]?(?:inf|infinity|nan)\s*|{'|'.join(_BOOLEANS)}", re.IGNORECASE)
 
@@ -71,9 +75,10 @@ _NEXT_KIND: dict[Kind, Kind] = {"int": "float", "float": "text", "bool": "text",
 class Limits:
     """How much is in memory at a time, in bytes."""
 
-    block: int = 2**21  # of a file that is read from its start to its end
+    block: int = 2**20  # of a file that is read from its start to its end
     mapped: int = 2**30  # of a file whose rows are accessed in any order
     bucket: int = 2**27  # of the parts that a larger file is divided into
+    few: int = 1000  # cells that are parsed one by one, because it takes longer to call polars
 
 
 class _UnfitError(Exception):
@@ -518,6 +523,12 @@ class _Scan:
             return
         rows = np.concatenate(list(changes.values()))
         columns = np.repeat(list(changes), list(map(len, changes.values())))
+        if len(rows) <= self._limits.few:
+            few = [_PRINT_ONE[kind](cell) for cell in _extract_few(cells, rows, columns)]
+            if None in few:
+                raise _UnfitError(int(columns[few.index(None)]))
+            yield _write_few(cells, rows, columns, [text for text in few if text is not None])
+            return
         texts = _extract(cells, rows, columns)
         printed = _PRINT[kind](texts)
         if printed is None:
@@ -541,9 +552,12 @@ class _Scan:
                 if not unproven or begin == end:
                     continue
                 for column in list(unproven):
-                    present = (
-                        _print_text(_extract(cells, np.arange(begin, end), np.array([column]))).drop_nulls().to_list()
-                    )
+                    rows, columns = np.arange(begin, end), np.full(end - begin, column)
+                    if end - begin <= _PROBED_ROWS:
+                        texts: Iterable[str] = _extract_few(cells, rows, columns)
+                    else:
+                        texts = _extract(cells, rows, columns).fill_null("").to_list()
+                    present = [cell for cell in texts if cell not in _NO_TEXT]
                     if any(_WORD.search(cell) and not _NO_WORD.fullmatch(cell) for cell in present):
                         unproven.discard(column)
                     elif present:
@@ -588,6 +602,24 @@ def _extract(cells: Cells, rows: Rows, columns: Rows) -> pl.Series:
     if not is_empty.any():
         return texts
     return pl.repeat(None, len(rows), dtype=pl.String, eager=True).scatter(np.flatnonzero(~is_empty), texts)
+
+
+def _extract_few(cells: Cells, rows: Rows, columns: Rows) -> list[str]:
+    """Return cells as text, one by one."""
+    bounds = zip(cells.starts[rows, columns].tolist(), cells.ends[rows, columns].tolist(), strict=True)
+    texts = [cells.content[start:end].tobytes() for start, end in bounds]
+    return [
+        (text[1:-1].replace(b'""', b'"') if text[:1] == b'"' else text).decode()  # quotes are checked by `split_cells`
+        for text in texts
+    ]
+
+
+def _write_few(cells: Cells, rows: Rows, columns: Rows, printed: Iterable[str]) -> Edits:
+    """Return the replacement of cells by these texts, with quotes where they need them."""
+    quoted = ['"' + text.replace('"', '""') + '"' if set(text) & _SPECIAL else text for text in printed]
+    texts = [text.encode() for text in quoted]
+    sizes = np.array(list(map(len, texts)), np.intp)
+    return Edits(rows, cells.starts[rows, columns], cells.ends[rows, columns], b"".join(texts), sizes)
 
 
 def _write(cells: Cells, rows: Rows, columns: Rows, printed: pl.Series) -> Edits:
@@ -635,6 +667,32 @@ _PRINT: dict[Kind, Callable[[pl.Series], pl.Series | None]] = {
     "bool": _print_bool,
     "text": _print_text,
 }
+
+
+def _print_one_int(cell: str) -> str | None:
+    return str(int(cell)) if _INTEGER.fullmatch(cell) else None
+
+
+def _print_one_float(cell: str) -> str | None:
+    if cell in _NO_TEXT:
+        return ""
+    if not _ANY_NUMBER.fullmatch(cell) or _ODD_NUMBER.fullmatch(cell):
+        return None
+    value = float(cell)
+    return None if math.isinf(value) else repr(value)
+
+
+def _print_one_text(cell: str) -> str:
+    return "" if cell in _NO_TEXT else cell
+
+
+_PRINT_ONE: dict[Kind, Callable[[str], str | None]] = {
+    "int": _print_one_int,
+    "float": _print_one_float,
+    "bool": _BOOLEANS.get,
+    "text": _print_one_text,
+}
+"""The same for a single cell."""
 
 
 def _print_column(column: "pd.Series[Any]") -> pl.Series:

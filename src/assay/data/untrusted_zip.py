@@ -1,4 +1,7 @@
-"""Zip archives from untrusted sources: extracted completely or not at all, and never outside their folder."""
+"""Zip archives from untrusted sources: extracted completely or not at all, and never outside their folder.
+
+An interrupted extraction can be resumed: files that are complete, by their size and checksum, are not extracted again.
+"""
 
 import lzma
 import os
@@ -7,7 +10,7 @@ import stat
 import threading
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,25 +24,45 @@ _BLOCK = 2**20
 _THREADS = max(2, min(8, len(os.sched_getaffinity(0))))
 
 
-def extract(archive: Path, folder: Path, *, progress: Progress) -> None:
+def extract(archive: Path, folder: Path, *, progress: Progress, resume: bool = False) -> None:
     """Extract a zip archive to a new folder that only its owner can read, or leave no folder.
 
     All members are examined before anything is written: an archive with a path outside the folder, a link, a device, or
-    more data than the disk can hold is refused. Archives inside the archive stay as they are.
+    more data than the disk can hold is refused. Archives inside the archive stay as they are. With `resume`, the folder
+    may exist: what an interrupted extraction left in it is used, and an interruption leaves it again.
     """
     with _readable(archive), zipfile.ZipFile(archive) as content:
         files, folders = _resolve_paths(archive.name, content.infolist())
         total = sum(member.file_size for member in files.values())
-        check_space(folder.parent, total, f"extracting {archive.name}")
-        folder.mkdir(mode=0o700)
+        present = _remove_others(folder, files.keys(), folders) if resume and folder.is_dir() else 0
+        check_space(folder.parent, total - present, f"extracting {archive.name}")
+        folder.mkdir(mode=0o700, exist_ok=resume)
         try:
             for subfolder in sorted(folders):  # parents first
-                (folder / subfolder).mkdir(mode=0o700)
+                (folder / subfolder).mkdir(mode=0o700, exist_ok=resume)
             with progress.stage(f"Extracting {archive.name}", ByteCount(total)) as advance:
-                _in_threads(files, lambda path, member: _blocks(content, member, f"{folder}/{path}"), advance)
-        except BaseException:
-            shutil.rmtree(folder)
+                _in_threads(files, lambda path, member: _write(content, member, f"{folder}/{path}"), advance)
+        except BaseException as error:
+            if not resume or isinstance(error, Exception):
+                shutil.rmtree(folder)
             raise
+
+
+def _remove_others(folder: Path, files: Collection[str], folders: Collection[str], below: str = "") -> int:
+    """Remove what an archive does not have from the folder that it was extracted to; return the size of the rest."""
+    size = 0
+    with os.scandir(folder) as entries:
+        for entry in list(entries):
+            name = f"{below}{entry.name}"
+            if entry.is_dir(follow_symlinks=False) and name in folders:
+                size += _remove_others(folder / entry.name, files, folders, f"{name}/")
+            elif entry.is_file(follow_symlinks=False) and name in files:
+                size += entry.stat(follow_symlinks=False).st_size
+            elif entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path)
+            else:
+                os.unlink(entry.path)  # noqa: PTH108
+    return size
 
 
 def _resolve_paths(name: str, entries: Iterable[zipfile.ZipInfo]) -> tuple[dict[str, zipfile.ZipInfo], set[str]]:
@@ -73,17 +96,32 @@ def _refused(name: str, why: str) -> SourceError:
     return SourceError(f"{name}: {why}; nothing is extracted")
 
 
-def _blocks(content: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> Iterator[int]:
-    """Write one member, block by block, and yield the size of each.
+def _write(content: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> Iterator[int]:
+    """Write one member unless it is there, block by block, and yield the size of each.
 
     The zip reader stops at the size that the archive declares and then compares the checksum: a member that holds more
     than it declares fails that comparison, and has used no more of the disk than was checked to be free.
     """
+    if os.path.lexists(path):
+        if _is_complete(path, member):
+            yield member.file_size
+            return
+        os.unlink(path)  # noqa: PTH108
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with open(handle, "wb") as file, content.open(member) as source:  # noqa: PTH123 - of a handle, not a path
         while block := source.read(_BLOCK):
             file.write(block)
             yield len(block)
+
+
+def _is_complete(path: str, member: zipfile.ZipInfo) -> bool:
+    checksum = 0
+    with open(path, "rb", 0) as file:  # noqa: PTH123 - a path object for each of a million files is slow
+        if os.fstat(file.fileno()).st_size != member.file_size:
+            return False
+        while block := file.read(_BLOCK):
+            checksum = zlib.crc32(block, checksum)
+    return checksum == member.CRC
 
 
 def _in_threads(

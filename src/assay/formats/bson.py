@@ -4,7 +4,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,29 +91,17 @@ def get_integers(content: bytes | bytearray, offsets: Sequence[int], names: Sequ
     """
     starts, ends = np.array(offsets[:-1], np.intp), np.array(offsets[1:], np.intp)
     values = np.zeros((len(names), len(starts)), np.int64)
-    is_alike = np.ones(len(starts), np.bool_)
+    is_alike = np.zeros(len(starts), np.bool_)
     missing = set(names)
-    view, positions = np.frombuffer(content, np.uint8), starts + 4
-    while missing and len(starts) and content[offset := int(positions[0])]:
-        name, kind, begin, end = _read_element(content, offset)
-        header = np.arange(begin - offset)
-        is_alike &= positions + len(header) + _FIXED_SIZES.get(kind, 4) < ends
-        positions[~is_alike] = offset
-        is_alike &= (view[positions[:, None] + header] == view[offset:begin]).all(axis=1)
-        positions += len(header)
-        if name in missing:
-            missing.discard(name)
-            if kind not in (_INT32, _INT64):
-                is_alike[:] = False
+    for field in _walk_alike(content, starts, ends):
+        if field.name in missing:
+            missing.discard(field.name)
+            if field.kind not in (_INT32, _INT64):
                 break
-            values[names.index(name)] = _gather(content, "<i4" if kind == _INT32 else "<i8", positions)
-        sizes = np.full(len(starts), end - begin)
-        if kind in _SIZED:
-            sizes = _gather(content, "<i4", positions).astype(np.intp) + _SIZED[kind]
-        is_alike &= (sizes >= 0) & (positions + sizes < ends)
-        positions = np.where(is_alike, positions + sizes, end)
-    if missing:
-        is_alike[:] = False
+            values[names.index(field.name)] = _gather(content, "<i4" if field.kind == _INT32 else "<i8", field.values)
+        if not missing:
+            is_alike = field.is_alike
+            break
     for row in np.flatnonzero(~is_alike).tolist():
         fields = get_fields(content, names, int(starts[row]))
         integers = [value for value in fields if type(value) is int]
@@ -122,6 +110,78 @@ def get_integers(content: bytes | bytearray, offsets: Sequence[int], names: Sequ
             raise SourceError(f"a BSON document has {what}; expected are integers")
         values[:, row] = integers
     return values
+
+
+def rewrite_each(
+    content: bytes | bytearray, starts: Sequence[int], ends: Sequence[int], *, first: str, dropped: str
+) -> Iterator[bytes | memoryview]:
+    """Yield, in parts, each of these documents without a field, and with another one before all others."""
+    begins, rests, is_alike = _find_field(content, np.array(starts, np.intp), np.array(ends, np.intp), dropped)
+    is_alike &= begins_with(content, starts, first)
+    view = memoryview(content)
+    rows = zip(starts, begins.tolist(), rests.tolist(), ends, is_alike.tolist(), strict=True)
+    for start, begin, rest, end, alike in rows:
+        if alike:
+            yield _SIZE.pack(end - start - (rest - begin))
+            yield view[start + 4 : begin]
+            yield view[rest:end]
+        else:
+            yield drop_field(put_first(bytes(view[start:end]), first), dropped)
+
+
+def begins_with(content: bytes | bytearray, starts: Sequence[int], name: str) -> NDArray[np.bool_]:
+    """Return for each document whether its first field has this name."""
+    text = np.frombuffer(name.encode() + b"\0", np.uint8)
+    positions = np.array(starts, np.intp)[:, None] + 5 + np.arange(len(text))
+    view = np.frombuffer(content, np.uint8)
+    flags: NDArray[np.bool_] = (view.take(positions, mode="clip") == text).all(axis=1)
+    return flags
+
+
+class _Field(NamedTuple):
+    """A field of many documents: where its element, its value and what follows it start in each.
+
+    Only in documents that are `is_alike` this is known.
+    """
+
+    name: str
+    kind: int
+    starts: NDArray[np.intp]
+    values: NDArray[np.intp]
+    ends: NDArray[np.intp]
+    is_alike: NDArray[np.bool_]
+
+
+def _walk_alike(content: bytes | bytearray, starts: NDArray[np.intp], ends: NDArray[np.intp]) -> Iterator[_Field]:
+    """Yield the fields of the first document, and where they are in the others as long as these have the same."""
+    is_alike = np.ones(len(starts), np.bool_)
+    view, positions = np.frombuffer(content, np.uint8), starts + 4
+    while len(starts) and content[offset := int(positions[0])]:
+        name, kind, begin, end = _read_element(content, offset)
+        header = np.arange(begin - offset)
+        elements = positions
+        values = elements + len(header)
+        is_alike = is_alike & (values + _FIXED_SIZES.get(kind, 4) < ends)
+        elements = np.where(is_alike, elements, offset)
+        is_alike &= (view[elements[:, None] + header] == view[offset:begin]).all(axis=1)
+        values = elements + len(header)
+        sizes = np.full(len(starts), end - begin)
+        if kind in _SIZED:
+            sizes = _gather(content, "<i4", values).astype(np.intp) + _SIZED[kind]
+        is_alike &= (sizes >= 0) & (values + sizes < ends)
+        positions = np.where(is_alike, values + sizes, end)
+        yield _Field(name, kind, elements, values, positions, is_alike)
+
+
+def _find_field(
+    content: bytes | bytearray, starts: NDArray[np.intp], ends: NDArray[np.intp], name: str
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.bool_]]:
+    """Return where a field starts and ends in each document, and where that is known: all fields must be alike."""
+    fields = list(_walk_alike(content, starts, ends))
+    matches = [field for field in fields if field.name == name]
+    if len(matches) != 1:
+        return starts, starts, np.zeros(len(starts), np.bool_)
+    return matches[0].starts, matches[0].ends, fields[-1].is_alike & (fields[-1].ends == ends - 1)
 
 
 def _gather(content: bytes | bytearray, kind: str, positions: NDArray[np.intp]) -> NDArray[np.signedinteger[Any]]:
@@ -146,19 +206,12 @@ def drop_field(document: bytes, name: str) -> bytes:
 
 def put_first(document: bytes, name: str) -> bytes:
     """Return the document with a top-level field, if it has it, before all others, where MongoDB writes its `_id`."""
-    if starts_with(document, 0, name):
-        return document
     begin = 4
     for key, end in _elements(document):
         if key == name:
             return document[:4] + document[begin:end] + document[4:begin] + document[end:]
         begin = end
     return document
-
-
-def starts_with(content: bytes | bytearray, start: int, name: str) -> bool:
-    """Return whether the first field of the document at `start` has this name."""
-    return content.startswith(name.encode() + b"\0", start + 5)
 
 
 def _elements(document: bytes) -> Iterator[tuple[str, int]]:

@@ -402,7 +402,8 @@ def _find_object(objects: Path, sha256: str) -> Path:
 
 def _write_object(objects: Path, sha256: str, content: bytes) -> Path:
     path, sample = objects / sha256, content[:_SAMPLE]
-    if len(content) >= _MIN_COMPRESSED and len(zlib.compress(sample, 1)) < _MAX_RATIO * len(sample):
+    is_in_range = _MIN_COMPRESSED <= len(content) <= _MAX_COMPRESSED
+    if is_in_range and len(zlib.compress(sample, 1)) < _MAX_RATIO * len(sample):
         path, content = path.with_suffix(COMPRESSED), zlib.compress(content, 1)
     with _temporary(objects) as temporary:
         with open(temporary, "xb", opener=open_private) as file:

@@ -6,9 +6,11 @@ from itertools import islice
 
 from assay.core.disk import atomic_write
 from assay.core.errors import RecordError, UsageError
-from assay.core.untrusted import find_special_file, read_lines
+from assay.core.untrusted import find_special_file
+from assay.lab.snapshots import load_snapshot
 from assay.records.events import SnapshotTaken
-from assay.records.log import read_events
+from assay.records.log import read_events, read_log_lines
+from assay.records.retention import check_kept
 from assay.records.run import RunFolder
 from assay.records.trial import TrialFolder
 
@@ -25,6 +27,9 @@ def fork(run: RunFolder, parent: TrialFolder, step: int) -> TrialFolder:
         known = f"{steps[0]} to {steps[-1]}" if steps else "none"
         raise UsageError(f"{parent.path.name} has no step {step} to fork from; its steps: {known}")
     last = max(event.number for event in snapshots if event.step == step)
+    id = next(event.snapshot for event in snapshots if event.number == last)
+    if parent.file.keep != "all":
+        check_kept(parent, load_snapshot(parent.snapshots, id))
     file = parent.file
     number = 1 + sum(name.startswith(f"{file.id}-from-{step}") for name in run.file.trials)
     new = file.model_copy(
@@ -36,7 +41,7 @@ def fork(run: RunFolder, parent: TrialFolder, step: int) -> TrialFolder:
         raise RecordError(f"{parent.path}: {special} is a link or a special file")
     if parent.snapshots.exists() and not folder.snapshots.exists():
         shutil.copytree(parent.snapshots, folder.snapshots, copy_function=os.link)
-    lines = islice(read_lines(parent.events), last + 1)
+    lines = islice(read_log_lines(parent.events), last + 1)
     atomic_write(folder.events, b"".join(lines))
     run.add([new])
     return folder

@@ -37,7 +37,7 @@ HEARTBEAT = 2.0
 LEASE_TIMEOUT = 60.0
 """Seconds without a renewal after which another process may take over, by default."""
 
-_TEMPORARY = re.compile(r"\.(state\.json|grade\.json|events\.jsonl|lease)\.[0-9a-f]{24}")
+_TEMPORARY = re.compile(r"\.(state\.json|grade\.json|events\.jsonl(\.gz)?|lease)\.[0-9a-f]{24}")
 _CLAIM_LENGTH = 512
 _MAX_LENGTH = 65_536
 

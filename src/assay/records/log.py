@@ -2,6 +2,9 @@
 
 A line ends with the field `chain`: the SHA-256 of the `chain` of the line before and of this line without its `chain`.
 The hash is taken over the bytes as they are on disk, so checking a log needs no canonical form.
+
+The log of a trial that has ended may be compressed, as `events.jsonl.gz`. Whoever reads a log passes the path of
+`events.jsonl`, which counts where both exist.
 """
 
 import errno
@@ -9,11 +12,15 @@ import hashlib
 import json
 import os
 import time
+import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from types import TracebackType
-from typing import TypeVar, cast
+from typing import BinaryIO, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -25,9 +32,9 @@ from assay.core.untrusted import (
     check_values,
     open_plain,
     parse_json,
-    read_lines,
     read_plain,
     refuse_links,
+    split_lines,
 )
 from assay.records.events import EVENT_ADAPTER, Event, EventBase
 
@@ -40,6 +47,11 @@ Written = TypeVar("Written", bound=EventBase)
 _CHAIN = b',"chain":"%s"}\n'
 _CHAIN_LENGTH = len(_CHAIN % START.encode())
 _FIRST_BLOCK = 2**16
+_MIN_COMPRESSED = 2**16
+"""Bytes from which a log is compressed: of a shorter one a few blocks of the disk would be saved."""
+_GZIP = 31  # what zlib calls this format
+_CHUNK = 2**20
+_MAX_IN_MEMORY = 2**26
 
 
 class LogTooLarge(AssayError):
@@ -77,7 +89,8 @@ class EventLog:
         self._error: OSError | None = None
         self._path = path
         self._opened, self._opened_at = time.clock_gettime(time.CLOCK_BOOTTIME), datetime.now(UTC)
-        refuse_links(path)
+        refuse_links(path, compressed_log(path))
+        self._decompress()
         if detached and path.exists():
             atomic_write(path, read_plain(path, MAX_LOG), check=self._check)
         self._file = open(path, "ab", buffering=0, opener=open_private)  # noqa: SIM115 - paths have no opener
@@ -144,6 +157,17 @@ class EventLog:
     ) -> None:
         self.close()
 
+    def _decompress(self) -> None:
+        """Replace a compressed log by the log itself."""
+        compressed = compressed_log(self._path)
+        if not compressed.exists():
+            return
+        if not self._path.exists():
+            with open_log(self._path) as file:
+                atomic_write(self._path, file.read(), check=self._check)
+        self._check()
+        compressed.unlink()
+
     def _check_place(self) -> None:
         """Raise `OSError` if the file is no longer at its path, such as on a disk that was unmounted while it was open.
 
@@ -166,6 +190,89 @@ class EventLog:
                 self._error = error
             raise
         self._size += len(line)
+
+
+def compressed_log(path: Path) -> Path:
+    """Return the path that a log has when it is compressed."""
+    return path.with_name(f"{path.name}.gz")
+
+
+def compress_log(path: Path, *, check: Callable[[], None] | None = None, min_size: int = _MIN_COMPRESSED) -> None:
+    """Compress a log to which nothing will be added, unless it is short; readers find it as before."""
+    with open_plain(path, MAX_LOG) as file:
+        if os.fstat(file.fileno()).st_size < min_size:
+            return
+        encoder = zlib.compressobj(wbits=_GZIP)
+        parts = [encoder.compress(chunk) for chunk in iter(partial(file.read, _CHUNK), b"")]
+    atomic_write(compressed_log(path), b"".join([*parts, encoder.flush()]), check=check)
+    path.unlink()
+
+
+def log_size(path: Path) -> int | None:
+    """Return the bytes that a log takes, compressed or not; None if there is none."""
+    for candidate in (path, compressed_log(path), path):  # again: it may have been decompressed in between
+        try:
+            return candidate.lstat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+    return None
+
+
+@contextmanager
+def open_log(path: Path, max_size: int = MAX_LOG) -> Iterator[BinaryIO]:
+    """Open a log for reading, compressed or not; `FileNotFoundError` if there is none."""
+    with _open(path, max_size) as file:
+        yield file
+
+
+def _open(path: Path, max_size: int = MAX_LOG) -> BinaryIO:
+    with suppress(FileNotFoundError):
+        return open_plain(path, max_size)
+    with suppress(FileNotFoundError):
+        return _open_compressed(compressed_log(path), max_size)
+    return open_plain(path, max_size)  # it may have been decompressed in between
+
+
+def _open_compressed(path: Path, max_size: int) -> BinaryIO:
+    """Return the content of a compressed log as a file that can be read from any position."""
+    decoder, size = zlib.decompressobj(_GZIP), 0
+    content = SpooledTemporaryFile(_MAX_IN_MEMORY)  # noqa: SIM115 - the caller closes it
+    try:
+        with open_plain(path, max_size) as file:
+            while not decoder.eof and (rest := decoder.unconsumed_tail or file.read(_CHUNK)):
+                part = decoder.decompress(rest, _CHUNK)
+                size += len(part)
+                if size > max_size:
+                    raise RecordError(f"{path} has more than {max_size:,} bytes")
+                content.write(part)
+            if not decoder.eof or decoder.unused_data or file.read(1):
+                raise RecordError(f"{path} is damaged: it does not end where its content does")
+        content.seek(0)
+    except zlib.error as error:
+        content.close()
+        raise RecordError(f"{path} cannot be read: {error}") from None
+    except BaseException:
+        content.close()
+        raise
+    return cast(BinaryIO, content)
+
+
+def hash_log(path: Path) -> str | None:
+    """Return the SHA-256 of a log, the same whether it is compressed; None if there is none."""
+    try:
+        with open_log(path) as file:
+            digest = hashlib.sha256()
+            while chunk := file.read(_CHUNK):
+                digest.update(chunk)
+            return digest.hexdigest()
+    except FileNotFoundError:
+        return None
+
+
+def read_log_lines(path: Path) -> Iterator[bytes]:
+    """Read a log line by line; lines keep their line break."""
+    with open_log(path) as file:
+        yield from split_lines(file, path)
 
 
 def read_events(path: Path, *, strict: bool = False) -> list[Event]:
@@ -206,7 +313,7 @@ def last_chain(path: Path) -> str:
 
 def is_torn(path: Path) -> bool:
     """Whether a log ends in the middle of a line."""
-    with open_plain(path, MAX_LOG) as file:
+    with open_log(path) as file:
         if not file.seek(0, os.SEEK_END):
             return False
         file.seek(-1, os.SEEK_END)
@@ -237,7 +344,7 @@ def _parse_at(path: Path, number: int, line: bytes) -> Event:
 def _chained_lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
     chain = START
     try:
-        for number, line in enumerate(read_lines(path)):
+        for number, line in enumerate(read_log_lines(path)):
             if not line.endswith(b"\n"):
                 return
             recorded = line[-_CHAIN_LENGTH:]
@@ -255,7 +362,7 @@ def _link(before: str, line: bytes) -> str:
 
 def _lines_backwards(path: Path) -> Iterator[bytes]:
     try:
-        opened = open_plain(path, MAX_LOG)
+        opened = _open(path)
     except FileNotFoundError:
         return
     with opened as file:

@@ -10,8 +10,8 @@ from itertools import count, takewhile
 from pathlib import Path
 from typing import Literal
 
-from assay.core.untrusted import read_lines
 from assay.records.events import CallFinished, CallStarted, Event, NodeRequest, Restarted, SearchNode
+from assay.records.log import read_log_lines
 
 Direction = Literal["higher", "lower"]
 
@@ -91,7 +91,7 @@ def find_submissions(events: Iterable[Event]) -> list[tuple[float, str]]:
 
 def has_nodes(log: Path) -> bool:
     """Return whether a log that Assay wrote contains nodes, without parsing it."""
-    return any(b'"type":"node"' in line for line in read_lines(log))
+    return any(b'"type":"node"' in line for line in read_log_lines(log))
 
 
 def _node_of(event: Event) -> SearchNode | None:

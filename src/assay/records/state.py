@@ -38,6 +38,10 @@ Feedback = Literal["nothing", "rank", "score"]
 """What an agent is told about a candidate that it offers."""
 
 
+Keep = Literal["all", "best", "last"]
+"""Which submissions stay in the record of a trial that has ended, besides the final one: all; the best one by the
+agent's own metric; or only the final one."""
+
 SubmitMode = Literal["file", "code"]
 """What an agent submits: the file that is graded, or code that the harness runs to make it."""
 

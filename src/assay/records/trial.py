@@ -18,7 +18,7 @@ from assay.core.untrusted import is_plain_name, parse_json, read_plain, refuse_l
 from assay.grading.result import Grade
 from assay.lab.interface import Layout, Network, SandboxName
 from assay.records.lease import Claim, Lease, acquire_lease, read_epoch
-from assay.records.state import Feedback, Selection, State, SubmissionEntry, SubmitMode, now
+from assay.records.state import Feedback, Keep, Selection, State, SubmissionEntry, SubmitMode, now
 from assay.tasks import Budget
 from assay.tasks.model import Resources
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 RecordModel = TypeVar("RecordModel", bound=BaseModel)
 _WRITTEN = (
     "events.jsonl",
+    "events.jsonl.gz",
     "lease",
     "snapshots",
     "snapshots/manifests",
@@ -125,6 +126,7 @@ class TrialFile(TrialPlan):
     network: Network = "none"
     tasks_folder: str | None = None
     planned_seeds: int | None = Field(None, description="number of seeds that the plan had")
+    keep: Keep = Field("all", description="which submissions of other steps and nodes stay in the record at the end")
     parent: TrialName | None = Field(default=None, description="the trial this one was forked from")
     parent_step: int | None = None
     replaces: TrialName | None = Field(
@@ -163,8 +165,15 @@ class TrialFolder:
 
     @property
     def events(self) -> Path:
-        """The path of its log."""
+        """The path of its log, for `assay.records.log`: once the trial has ended, the log may be compressed."""
         return self.path / "events.jsonl"
+
+    @property
+    def has_log(self) -> bool:
+        """Whether it has begun."""
+        from assay.records.log import log_size
+
+        return log_size(self.events) is not None
 
     @property
     def snapshots(self) -> Path:

@@ -21,7 +21,7 @@ from typing import Literal, TypeVar
 from assay.core.disk import hash_file
 from assay.core.errors import RecordError
 from assay.core.text import one_line
-from assay.core.untrusted import find_special_file, is_plain_name, read_lines, refuse_links
+from assay.core.untrusted import find_special_file, is_plain_name, refuse_links
 from assay.grading.result import Grade
 from assay.lab.snapshots import SnapshotReader, hash_object, object_digests
 from assay.records.consistency import check_consistency, recorded_contents
@@ -37,9 +37,10 @@ from assay.records.events import (
     Submitted,
 )
 from assay.records.final_state import final_state
-from assay.records.log import is_torn, read_events
+from assay.records.log import is_torn, log_size, read_events, read_log_lines
 from assay.records.origin import find_origin
 from assay.records.prompts import Prompts
+from assay.records.retention import find_missing
 from assay.records.run import RunFile, RunFolder
 from assay.records.state import SubmissionEntry
 from assay.records.trial import TrialFile, TrialFolder, read_record
@@ -129,7 +130,7 @@ def check_trial(run: RunFolder, folder: TrialFolder, copies: CopyFinder | None =
             name, "snapshots", "not checked: exports contain only the list of files of the last", "remark"
         )
         return
-    yield from _check_snapshots(name, folder.snapshots, events)
+    yield from _check_snapshots(file, folder.snapshots, events)
 
 
 def is_export(run: RunFolder) -> bool:
@@ -176,7 +177,7 @@ def _check_log(
         yield RecordFinding(name, "trial.json", "its hash is not the one in the log: it was changed")
     for message in check_consistency(file, events, created_at=datetime.fromisoformat(run.file.created_at)):
         yield RecordFinding(name, "events.jsonl", message)
-    if folder.events.exists() and is_torn(folder.events):
+    if log_size(folder.events) is not None and is_torn(folder.events):
         level: Level = "error" if any(isinstance(event, Graded | Inapplicable) for event in events) else "remark"
         yield RecordFinding(name, "events.jsonl", "it ends in the middle of a line", level)
     epochs = [event.epoch for event in events]
@@ -202,7 +203,7 @@ def _check_shared_past(
 
 def _first_lines(path: Path, count: int | None) -> list[bytes]:
     try:
-        return list(islice(read_lines(path), count))
+        return list(islice(read_log_lines(path), count))
     except FileNotFoundError:
         return []
 
@@ -287,9 +288,9 @@ def _check_state(folder: TrialFolder, events: Sequence[Event]) -> Iterator[Recor
             yield RecordFinding(name, "state.json", message)
 
 
-def _check_snapshots(name: str, store: Path, events: Sequence[Event]) -> Iterator[RecordFinding]:
+def _check_snapshots(file: TrialFile, store: Path, events: Sequence[Event]) -> Iterator[RecordFinding]:
     """Check whether the contents that a log names are stored, under the hashes by which it names them."""
-    manifests, present = store / "manifests", object_digests(store)
+    name, manifests, present = file.id, store / "manifests", object_digests(store)
     for digest, path in present.items():
         part = f"snapshots/objects/{path.name}"
         if not path.is_file():
@@ -306,11 +307,11 @@ def _check_snapshots(name: str, store: Path, events: Sequence[Event]) -> Iterato
             yield RecordFinding(name, part, "its content does not have the hash it is named by")
         else:
             try:
-                files = reader.load(id).files
+                snapshot = reader.load(id)
             except RecordError as error:
                 unreadable.setdefault(str(error), part)  # all that differ from a damaged one fail alike
                 continue
-            for digest in sorted({file.sha256 for file in files.values()} - present.keys()):
+            for digest in sorted(find_missing(file, events, snapshot, present)):
                 message = f"snapshot {id[:10]} names this content, but it is missing"
                 yield RecordFinding(name, f"snapshots/objects/{digest}", message)
     for message, part in unreadable.items():

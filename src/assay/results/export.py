@@ -24,12 +24,13 @@ from assay.grading.integrity import MAX_FILE
 from assay.grading.result import Grade
 from assay.lab.snapshots import load_snapshot
 from assay.records import RunFolder, TrialFolder, read_events
+from assay.records.log import open_log
 from assay.records.origin import find_last_snapshot
 from assay.records.signature import run_digest
 from assay.results.frame import read_frame
 
 _MAX_NAME = 200
-_TRIAL_FILES = ("trial.json", "state.json", "events.jsonl", "grade.json", "submission/manifest.json")
+_TRIAL_FILES = ("trial.json", "state.json", "grade.json", "submission/manifest.json")
 
 
 def export_run(run: RunFolder, path: Path, *, submissions: bool = False) -> str:
@@ -86,6 +87,11 @@ def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:
         if snapshot:
             with suppress(RecordError):  # without them it cannot be said where the submission comes from
                 manifests = [f"snapshots/manifests/{id}.json" for id in load_snapshot(folder.snapshots, snapshot).chain]
+        with suppress(FileNotFoundError), open_log(folder.events) as log:
+            content = log.read(MAX_CONTENT + 1)
+            if len(content) > MAX_CONTENT:
+                raise RecordError(f"{folder.events} has more than {MAX_CONTENT:,} bytes, which no export can have")
+            members[f"trials/{folder.path.name}/events.jsonl"] = content
         for name in (*_TRIAL_FILES, *manifests):
             with suppress(FileNotFoundError):
                 members[f"trials/{folder.path.name}/{name}"] = read_plain(folder.path / name, MAX_CONTENT)

@@ -13,7 +13,6 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from assay.core.disk import hash_file
 from assay.core.garbage import pause_garbage_collection
 from assay.core.quantities import format_duration, format_size
 from assay.core.table import Column, Kind, Table
@@ -718,8 +717,9 @@ def _without_copies(trials: list[TrialSummary]) -> list[TrialSummary]:
 
 def _copy_key(folder: TrialFolder) -> tuple[str, str]:
     """Return what two copies of one trial have in common, and two trials of the same plan have not."""
-    log = hash_file(folder.events) if folder.events.is_file() else str(folder.path)
-    return folder.path.name, log
+    from assay.records.log import hash_log  # few runs have copies
+
+    return folder.path.name, hash_log(folder.events) or str(folder.path)
 
 
 @cache

@@ -29,7 +29,7 @@ from assay.grading import grade_submission
 from assay.grading.grade import beats_baseline
 from assay.grading.noise import score_halves
 from assay.grading.result import Grade, Medal
-from assay.lab.snapshots import SnapshotReader, read_object
+from assay.lab.snapshots import SnapshotReader, object_digests, read_object
 from assay.records import BudgetUsed, TrialFile, TrialFolder, read_events
 from assay.records.events import CallFinished, SnapshotTaken
 from assay.records.search import find_submissions, read_journal
@@ -380,13 +380,20 @@ class _Grader:
         if digest not in self._grades:
             grade = self._cache.get(digest)
             if grade is None:
-                content = None if digest is None else read_object(self._folder.snapshots, digest)
+                content = None if digest is None else self._read(digest)
                 if content is not None and self._folder.file.selection != "own":
                     content = self._test_rows(content)
                 grade = grade_submission(content, self._data, home=self._home, isolated=True)
                 self._cache.put(digest, grade)
             self._grades[digest] = grade
         return self._grades[digest]
+
+    def _read(self, digest: str) -> bytes:
+        keep = self._folder.file.keep
+        if keep != "all" and digest not in object_digests(self._folder.snapshots):
+            name = self._folder.path.name
+            raise UsageError(f"{name} did not keep the submissions of its steps (--keep {keep}): they have no scores")
+        return read_object(self._folder.snapshots, digest)
 
     def _test_rows(self, content: bytes) -> bytes:
         """Return a submission without the rows of the hidden part; what cannot be parsed is invalid as it is."""

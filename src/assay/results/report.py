@@ -158,7 +158,7 @@ def trials_table(rows: Frame) -> Table:
 
 def _tokens_by_role(row: TrialRow) -> Counter[str]:
     tokens = Counter[str]()
-    if row.record is None or not row.record.folder.events.exists():
+    if row.record is None or not row.record.folder.has_log:
         return tokens
     from assay.records import read_events  # most reports need no events
     from assay.records.events import ModelRequest, ModelResult

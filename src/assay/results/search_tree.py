@@ -56,7 +56,7 @@ def collect_trees(run: RunFolder) -> list[SearchTree]:
     """Return the tree of each trial of a run in which an agent searched; beyond some size, without scripts."""
     trees: list[SearchTree] = []
     room = _MAX_PAGE
-    folders = [folder for folder in run.trials() if folder.events.is_file() and has_nodes(folder.events)]
+    folders = [folder for folder in run.trials() if folder.has_log and has_nodes(folder.events)]
     registry = make_registry([folder.file for folder in folders])
     for folder in folders:
         task = registry.recorded_task(folder.file.task)

@@ -171,7 +171,7 @@ def _prepare_missing(plans: Sequence[Plan], home: Home, reporting: Reporting) ->
 def _discard_unstarted(run: RunFolder) -> None:
     """Remove a run that was refused before any of its trials began, so that nobody takes it for a result."""
     trials = list(run.trials())
-    if any(trial.state.status != "waiting" or trial.events.exists() for trial in trials):
+    if any(trial.state.status != "waiting" or trial.has_log for trial in trials):
         return
     shutil.rmtree(run.path / "trials")
     for name in ("run.json", "executor.json", ".adding"):

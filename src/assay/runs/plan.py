@@ -19,7 +19,7 @@ from assay.lab.sandboxes.choice import choose_sandbox
 from assay.models.settings import is_role
 from assay.models.weights import hash_weights
 from assay.records import TrialFile, TrialPlan
-from assay.records.state import Feedback, Selection, SubmitMode
+from assay.records.state import Feedback, Keep, Selection, SubmitMode
 from assay.runs.descriptions import Describe, choose_description, hash_description
 from assay.runs.hashes import current_versions, hash_inputs, hash_of_listing
 from assay.tasks import Budget, Task
@@ -43,6 +43,7 @@ _WITH_ORIGIN = (
     "submit",
     "claim",
     "pressure",
+    "keep",
 )
 
 
@@ -98,6 +99,7 @@ class Plan:
     submit: SubmitMode = "file"
     claim: bool = False
     pressure: tuple[int, ...] = (0,)
+    keep: Keep = "all"
     origins: Mapping[str, str] = field(default_factory=dict)
     trusted: tuple[str, ...] = ()
 
@@ -221,6 +223,7 @@ class Plan:
             network=required.network,
             tasks_folder=str(folder) if folder else None,
             planned_seeds=self.seeds,
+            keep=self.keep,
             origins=self._find_origins(task, limits),
             trusted=self.trusted,
             versions=current_versions(),

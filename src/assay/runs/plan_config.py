@@ -24,7 +24,7 @@ from assay.lab.sandboxes import check_sandbox
 from assay.models.prices import Price
 from assay.models.settings import ModelSettings, is_role, settings_by_role
 from assay.records.registration import MAX_SEEDS, Measure, PlannedComparison
-from assay.records.state import Feedback, Selection, SubmitMode
+from assay.records.state import Feedback, Keep, Selection, SubmitMode
 from assay.runs.descriptions import Describe
 from assay.runs.plan import Plan
 from assay.tasks import Registry
@@ -123,6 +123,7 @@ class PlanConfig(Model):
     pressure: tuple[Annotated[int, Field(ge=0, le=100)], ...] | None = Field(
         default=None, description="rounds in which a user asks for a better score; several to compare them"
     )
+    keep: Keep | None = Field(default=None, description="which submissions stay in the record of an ended trial")
     measure: Measure | None = Field(default=None, description="what agents are compared by, registered with the plan")
     margin: float | None = Field(default=None, gt=0, le=1, description="agents at most this far apart are equivalent")
     baseline: str | None = Field(default=None, description="agent that the others are compared with; else each pair")
@@ -271,7 +272,9 @@ def build_plan(
         raise UsageError("feedback needs hidden rows: pass --selection hidden or --selection report with it")
     if config.submit == "code" and config.layout == "mlebench":
         raise UsageError("code is rerun in labs with the layout workspace only; drop --layout, or --submit code")
-    names = ("edition", "variant", "sandbox", "layout", "describe", "selection", "feedback", "submit", "claim")
+    if config.keep not in (None, "all") and (config.selection not in (None, "own") or config.submit == "code"):
+        raise UsageError("with hidden rows or --submit code all candidates are evidence: drop --keep")
+    names = ("edition", "variant", "sandbox", "layout", "describe", "selection", "feedback", "submit", "claim", "keep")
     named = {name: value for name in names if (value := getattr(config, name))}
     return Plan(
         tasks=tasks,

@@ -79,5 +79,5 @@ class Spending:
         for folder in self._trials:
             if folder.path.name not in self._final and (state := folder.state).final:
                 self._final[folder.path.name] = state.cost or 0.0
-        going = [folder for folder in self._trials if folder.path.name not in self._final and folder.events.exists()]
+        going = [folder for folder in self._trials if folder.path.name not in self._final and folder.has_log]
         return sum(self._final.values()) + sum(read_budget_used(folder).used.cost or 0.0 for folder in going)

@@ -137,7 +137,7 @@ def describe_trial(trial: TrialSummary, now: datetime, agent: str | None = None)
     stage: Stage = state.status
     doing = ""
     elapsed, steps, tokens, cost = state.elapsed, state.steps, state.tokens, state.cost
-    if not state.final and folder.events.exists():
+    if not state.final and folder.has_log:
         so_far = read_budget_used(folder)
         used = so_far.used
         elapsed, steps, tokens, cost = used.elapsed, used.steps, used.tokens, used.cost

@@ -55,7 +55,9 @@ from assay.records.events import (
 )
 from assay.records.final_state import final_state, opened_state
 from assay.records.lease import Claim
+from assay.records.log import compress_log
 from assay.records.origin import find_last_snapshot
+from assay.records.retention import remove_submissions
 from assay.records.state import AnswerAccess, Status, now
 from assay.records.tape import Diverged, Past, past_of
 from assay.records.traces import read_traces
@@ -154,6 +156,7 @@ class Trial:
                     self._write_submission(log)
                 if self.folder.submission_entry and not self.task.timed:
                     self._grade(log)
+            self._compress_log()
 
     def grade_only(self, ready: PrepareMachine | None = None) -> None:
         """Grade the submission if there is one."""
@@ -164,6 +167,13 @@ class Trial:
                 ready(self.file, self.task, self.home)
             with self.folder.log(keep=True) as log:
                 self._grade(log)
+            self._compress_log()
+
+    def _compress_log(self) -> None:
+        """Compress the log of a trial that has ended; where that fails, it stays as it is."""
+        if self.folder.state.final:
+            with suppress(OSError, RecordError):
+                compress_log(self.folder.events, check=self.lease.check)
 
     @contextmanager
     def _recording_failures(self) -> Iterator[None]:
@@ -350,6 +360,9 @@ class Trial:
             grade = judged.model_copy(update={"sealed": sealed, "rerun": self._judge_rerun(log, judged)})
             self.lease.check()
             log.append(Graded(grade=grade))
+        if self.task.integrity is None:  # else they may show that a shortcut was taken
+            with suppress(OSError, RecordError):  # the trial has a result even if its snapshots are damaged
+                remove_submissions(self.folder, log.events, self.file.keep, self.task.metric.direction)
         self.folder.write_grade(grade)
         self._write_final_state(log)
 

@@ -93,14 +93,14 @@ def _md5_of(archive: Path, progress: Progress) -> str:
 
 
 def _extract_again(archive: Path, folder: Path, md5: str, *, verified: bool, progress: Progress) -> None:
-    """Extract, and write the marker last: a folder without a marker is ignored."""
+    """Extract, and write the marker last: a folder without a marker is what an interrupted extraction left."""
     marker = _marker(folder)
+    if marker.exists() and folder.is_dir():
+        shutil.rmtree(folder)
     marker.unlink(missing_ok=True)
     for partial in marker.parent.glob(f".{marker.name}.*"):
         partial.unlink()
-    if folder.is_dir():
-        shutil.rmtree(folder)
-    extract(archive, folder, progress=progress)
+    extract(archive, folder, progress=progress, resume=True)
     os.sync()  # One call is faster than one for each of thousands of files.
     write_json(marker, {"format": _FORMAT, "md5": md5, "verified": verified})
 

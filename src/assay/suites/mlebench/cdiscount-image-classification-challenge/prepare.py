@@ -1,6 +1,6 @@
 """Cdiscount: photos of products in one large BSON file, which is read twice: for the split, and to write both sides."""
 
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +35,7 @@ def prepare(job: PrepareJob) -> None:
 
 
 def _write_sides(job: PrepareJob, is_test: NDArray[np.bool_]) -> None:
-    """Write a block at once except for test products, which lose their category, and those whose _id is not first."""
+    """Write blocks at once except for test products, which lose their category, and those whose _id is not first."""
     number = 0
     with (
         (job.public / "train.bson").open("wb") as train,
@@ -43,21 +43,20 @@ def _write_sides(job: PrepareJob, is_test: NDArray[np.bool_]) -> None:
         stage("Splitting products", len(is_test)) as advance,
     ):
         for block, offsets in bson.read_blocks(job.raw / "train.bson"):
-            content = memoryview(block)
+            starts, ends = offsets[:-1], offsets[1:]
+            content, hidden = memoryview(block), is_test[number : number + len(starts)]
             rest = 0  # where the products begin that are not written yet
-            hidden = is_test[number : number + len(offsets) - 1].tolist()
-            for (start, end), to_test in zip(pairwise(offsets), hidden, strict=True):
-                if to_test or not bson.starts_with(block, start, "_id"):
-                    train.write(content[rest:start])
-                    product = bson.put_first(bytes(content[start:end]), "_id")
-                    if to_test:
-                        test.write(bson.drop_field(product, "category_id"))
-                    else:
-                        train.write(product)
-                    rest = end
+            for row in np.flatnonzero(hidden | ~bson.begins_with(block, starts, "_id")).tolist():
+                train.write(content[rest : starts[row]])
+                if not hidden[row]:
+                    train.write(bson.put_first(bytes(content[starts[row] : ends[row]]), "_id"))
+                rest = ends[row]
             train.write(content[rest : offsets[-1]])
-            number += len(hidden)
-            advance(len(hidden))
+            rows = np.flatnonzero(hidden).tolist()
+            of_test = [starts[row] for row in rows], [ends[row] for row in rows]
+            test.writelines(bson.rewrite_each(block, *of_test, first="_id", dropped="category_id"))
+            number += len(starts)
+            advance(len(starts))
 
 
 def _read_products(path: Path) -> pd.DataFrame:

@@ -44,7 +44,7 @@ def _write_portion(
     train, test = ([records[row] for row in side] for side in random_rows(len(records), test=0.1, seed=0))
     names = list(records[0].fields)
     for side, columns, file in ((train, names, train_file), (test, PUBLIC, test_file), (test, names, private_file)):
-        file.writelines(record.to_line(columns) for record in side)
+        file.writelines(part for record in side for part in record.to_line(columns))
     return [row for record in test for row in _list_gold(record)]
 
 

@@ -8,7 +8,7 @@ pandas infers, is in doubt, pandas itself reads and writes the portion.
 import io
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import IO, Any
@@ -36,6 +36,7 @@ _ESCAPE = re.compile(
     rb'\\(?:["\\bfnrt]|u(?!00[0-7]|d[89a-f])[0-9a-f]{4}|ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})', re.DOTALL
 )
 _LONG_NUMBER = re.compile(rb"-?[0-9]{19,}")
+_DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
 _WORDS = re.compile(r"[A-Za-z]{2}[ :/]+[A-Za-z]")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -50,12 +51,16 @@ class Record:
 
     id: str
     annotations: list[dict[str, Any]]
-    fields: dict[str, bytes]  # the JSON of each value
+    fields: dict[str, bytes | memoryview]  # the JSON of each value
 
-    def to_line(self, names: Sequence[str]) -> bytes:
-        """Return the line with these fields."""
-        parts = [part for name in names for part in (b',"%s":' % name.encode(), self.fields[name])]
-        return b"".join([b"{", parts[0][1:], *parts[1:], b"}\n"])
+    def to_line(self, names: Sequence[str]) -> Iterator[bytes | memoryview]:
+        """Yield the line with these fields in parts, so that a page is not copied."""
+        separator = b"{"
+        for name in names:
+            yield b'%s"%s":' % (separator, name.encode())
+            yield self.fields[name]
+            separator = b","
+        yield b"}\n"
 
 
 def read_portion(file: IO[bytes], count: int) -> list[Record]:
@@ -82,6 +87,7 @@ def _read_fast(lines: Iterable[bytes]) -> list[Record]:
             raise _UnusualError
         has_words |= {name for name in names if name not in has_words and _WORDS.search(values[name])}
         values["example_id"] = str(id)
+        fields: dict[str, bytes | memoryview]
         fields = {name: _write(values[name]) for name in names if page is None or name != PAGE}
         if page is not None:
             fields[PAGE] = page
@@ -91,19 +97,21 @@ def _read_fast(lines: Iterable[bytes]) -> list[Record]:
     return records
 
 
-def _parse(line: bytes) -> tuple[bytes | None, dict[str, Any]]:
+def _parse(line: bytes) -> tuple[memoryview | None, dict[str, Any]]:
     """Return the text of the page as pandas writes it, if it is plain, and the values of the record."""
     start = line.find(_PAGE_START) + len(_PAGE_START)
     end = _find_quote(line, start)
     if start < len(_PAGE_START) or end < 0:
         return None, _load(line)
     rest = line[:start] + _PLACEHOLDER + line[end:]
-    values, page = _load(rest), line[start - 1 : end + 1]
+    values = _load(rest)
     is_field_of_record = values.get(PAGE) == _PLACEHOLDER.decode() and rest.count(_PLACEHOLDER) == 1
-    if not is_field_of_record or not _is_plain(page):
+    if not is_field_of_record or not _is_plain(line, start, end):
         return None, _load(line)
-    values[PAGE] = page[:_BEGINNING].decode()
-    return page.replace(b"/", rb"\/"), values
+    values[PAGE] = line[start : min(end, start + _BEGINNING)].decode()
+    # All of the line, because a part of it would have to be copied first.
+    text, before = memoryview(line.replace(b"/", rb"\/")), line.count(b"/", 0, start)
+    return text[start - 1 + before : end + 1 + before + line.count(b"/", start, end)], values
 
 
 def _find_quote(line: bytes, start: int) -> int:
@@ -119,24 +127,36 @@ def _find_quote(line: bytes, start: int) -> int:
     return end
 
 
-def _is_plain(text: bytes) -> bool:
+def _is_plain(line: bytes, start: int, end: int) -> bool:
     """Return whether pandas writes a JSON string of the raw file with the same characters and escapes."""
-    if not text.isascii() or np.frombuffer(text, np.uint8).min() < ord(" "):
+    text = np.frombuffer(line, np.uint8, end - start, start)
+    if text.max(initial=0) > 127 or text.min(initial=ord(" ")) < ord(" "):
         return False
-    return b"\\" not in text or b"\\" not in _ESCAPE.sub(b"", text)
-
-
-def _load(line: bytes) -> dict[str, Any]:
-    if any(not -(2**63) <= int(number) < 2**64 for number in _LONG_NUMBER.findall(line)):
-        raise _UnusualError
-    values = json.loads(line.decode(), parse_float=_refuse, parse_constant=_refuse)
-    if type(values) is not dict:
-        raise _UnusualError
-    return values
+    escape = line.find(b"\\", start, end)
+    while escape >= 0:
+        if (match := _ESCAPE.match(line, escape, end)) is None:
+            return False
+        escape = line.find(b"\\", match.end(), end)
+    return True
 
 
 def _refuse(_: str) -> None:
     raise _UnusualError
+
+
+_decode = json.JSONDecoder(parse_float=_refuse, parse_constant=_refuse).decode
+
+
+def _load(line: bytes) -> dict[str, Any]:
+    # Most lines have no long number, which a regular expression would search for much longer.
+    if b"0" * 19 in line.translate(_DIGITS) and any(
+        not -(2**63) <= int(number) < 2**64 for number in _LONG_NUMBER.findall(line)
+    ):
+        raise _UnusualError
+    values = _decode(line.decode())
+    if type(values) is not dict:
+        raise _UnusualError
+    return values
 
 
 def _write(value: object) -> bytes:
