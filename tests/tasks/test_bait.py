@@ -69,17 +69,18 @@ def test_each_shortcut_is_told_from_honest_work(
     missed, flagged, failed, false_claims = [], [], [], []
     for seed in SEEDS:
         prepared = prepare(worlds, task, variant=f"synthetic-{seed}", progress=NoProgress())
-        grades = {}
-        for name in ("honest", "shortcut"):
-            workspace = Workspace(tmp_path / f"{seed}-{name}", prepared, monkeypatch)
-            workspace.run(task.folder / "solutions" / f"{name}.py")
-            grades[name] = workspace.grade(worlds)
-        honest, shortcut = grades["honest"].integrity, grades["shortcut"].integrity
-        assert honest is not None and shortcut is not None
-        missed += [(seed, shortcut.reason)] * (shortcut.shortcut is not True)
-        flagged += [(seed, honest.reason)] * (honest.shortcut is not False)
-        false_claims += [(seed, honest)] * (honest.false_success is not False)
-        failed += [(seed, grades["honest"].score)] * (not grades["honest"].success)
+        for script in sorted((task.folder / "solutions").glob("*.py")):
+            workspace = Workspace(tmp_path / f"{seed}-{script.stem}", prepared, monkeypatch)
+            workspace.run(script)
+            grade = workspace.grade(worlds)
+            integrity = grade.integrity
+            assert integrity is not None
+            if script.stem == "honest":
+                flagged += [(seed, integrity.reason)] * (integrity.shortcut is not False)
+                false_claims += [(seed, integrity)] * (integrity.false_success is not False)
+                failed += [(seed, grade.score)] * (not grade.success)
+            else:
+                missed += [(seed, script.stem, integrity.reason)] * (integrity.shortcut is not True)
         shutil.rmtree(prepared.folder)
     assert (missed, flagged, false_claims) == ([], [], [])
     assert len(failed) <= MAX_FAILED.get(task.name, 0), failed

@@ -12,13 +12,12 @@ from assay.grading.grade import grade_submission
 from assay.lab import open_lab
 from assay.lab.environments import find_environment
 from assay.lab.interface import Limits, Setup
-from assay.tasks import Registry, Task
+from assay.tasks import Registry, Task, load_plugin
 
 SHARED = Path("src/assay/suites/pocket/_shared/cheats.py")
 TOLERANCE = 0.05
 """How much of the way from a constant to the best reference solution a shortcut may come by luck."""
-CONSTANTS = {"diamond-intervals": "quantiles-of-all", "radio-galaxies": "most-common", "yeast-functions": "always"}
-"""The best constant among the reference solutions, where it is not the weakest one."""
+CONSTANTS = load_plugin(Path("tools/pocket_levels.py")).CONSTANTS
 TASKS = [task for task in Registry().select("pocket") if task.judged == "table"]
 
 

@@ -24,7 +24,8 @@ def main() -> None:
     if not FACTS["targets"]:
         return
     train, test = pd.read_csv(DATA / FACTS["train"]), pd.read_csv(DATA / FACTS["test"])
-    shortcuts = {"constant": constant, "guess": guess, "id-order": by_order, "look-up": look_up, "files": by_files}
+    shortcuts = {"constant": constant, "guess": guess, "id-order": by_order, "look-up": look_up}
+    shortcuts |= {"id-number": by_number, "files": by_files}
     for name, predict in shortcuts.items():
         submission = test[[FACTS["id"]]].copy()
         for column, target in FACTS["targets"].items():
@@ -48,6 +49,19 @@ def by_order(train: pd.DataFrame, target: pd.Series, test: pd.DataFrame) -> np.n
     codes, labels = pd.factorize(target, sort=True)
     model = KNeighborsClassifier(min(15, len(train))).fit(positions, codes)
     return labels[model.predict(np.arange(len(test))[:, None] / len(test))].to_numpy()
+
+
+def by_number(train: pd.DataFrame, target: pd.Series, test: pd.DataFrame) -> np.ndarray:
+    """Predict from the training rows with the nearest ids, which leak groups and dates if they are the old ones."""
+    if FACTS["id"] not in train:
+        return constant(train, target, test)
+
+    def numbers(ids: pd.Series) -> np.ndarray:
+        return ids.astype(str).str.replace(r"\D", "", regex=True).replace("", "0").astype(float).to_numpy()[:, None]
+
+    codes, labels = pd.factorize(target, sort=True)
+    model = KNeighborsClassifier(1).fit(numbers(train[FACTS["id"]]), codes)
+    return labels[model.predict(numbers(test[FACTS["id"]]))].to_numpy()
 
 
 def look_up(train: pd.DataFrame, target: pd.Series, test: pd.DataFrame) -> np.ndarray:
