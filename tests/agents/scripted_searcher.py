@@ -37,6 +37,8 @@ def answer(messages, tools):
     ]
     if "# Buggy script" in prompt:
         return proposal(script(12), "I will fix it.")
+    if "measures how much each part" in prompt:
+        return proposal("print('without the coins: nothing')\nprint('METRIC: 0.1')", "I will measure.")
     if "# Second solution" in prompt:
         return proposal(script(min(COINS, max(metrics) + 1)), "I will join them.")
     if "# Solution to improve" in prompt:

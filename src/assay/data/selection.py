@@ -13,6 +13,7 @@ import json
 import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -25,10 +26,15 @@ from assay.core.disk import file_lock, random_token, write_json
 from assay.core.disk_space import check_space, folder_size
 from assay.core.errors import InvalidSubmission, UsageError
 from assay.core.home import Home
+from assay.core.progress import NoProgress
 from assay.core.quantities import Model
+from assay.data.acquire import acquire
+from assay.data.job import PrepareJob, run_prepare
 from assay.data.publish import publish, seal
+from assay.data.splits import widen_tests
 from assay.data.store import Prepared
 from assay.tasks import Task, load_plugin
+from assay.tasks.registry import load_suite, load_task
 
 if TYPE_CHECKING:
     import polars as pl
@@ -178,7 +184,7 @@ def find_obstacle(task: Task) -> str | None:
         return "its answers are not a table"
     if not task.submission.by_id:
         return "rows of a submission are matched by position"
-    if (task.folder / "selection.py").is_file():
+    if task.selection.derived or (task.folder / "selection.py").is_file():
         return None
     if not task.data.train or not task.data.id:
         return "task.toml names no table of training rows with ids"
@@ -231,9 +237,10 @@ def _build(home: Home, prepared: Prepared, folder: Path, basis: str) -> None:
     (scratch / "public").symlink_to(home.public / token)
     name = task.data.answers
     job = SelectionJob(task, prepared.public, written, prepared.private / name)
-    hidden = split_off(job)
     keys = key_columns(task)
     answers = read(job.answers)
+    own = (task.folder / "selection.py").is_file()
+    hidden = split_off(job) if own or not task.selection.derived else derive(home, prepared, job, scratch)
     columns = [column for column in answers.columns if column in hidden.columns]
     halves = halve(hidden, task, job.random)
     import polars as pl
@@ -261,6 +268,51 @@ def split_off(job: SelectionJob) -> "pl.DataFrame":
     if missing:
         raise Unsplittable(f"{job.task.id}: the training data does not have {', '.join(sorted(missing))}")
     return hidden
+
+
+def derive(home: Home, prepared: Prepared, job: SelectionJob, scratch: Path) -> "pl.DataFrame":
+    """Prepare the task again with hidden rows among its test rows; return the hidden answers.
+
+    What `prepare.py` does with test rows it does with hidden ones, so they look alike and tell no more. The ids and
+    answers of the test rows must come out as before.
+    """
+    import polars as pl
+
+    from assay.data.polars_tables import read
+
+    task = job.task
+    private = scratch / PARTS[0]  # what else is private goes with the answers of all rows
+    private.mkdir(mode=0o700)
+    with open_raw_data(home, prepared, scratch) as raw, widen_tests(task.selection.share, job.seed):
+        run_prepare(PrepareJob(task, raw, job.public, private, prepared.edition))
+    before, widened = read(job.answers), read(private / task.data.answers)
+    names = list(key_columns(task))
+    if missing := set(names) - set(widened.columns):
+        raise Unsplittable(f"{task.id}: its answers have no {', '.join(sorted(missing))}")
+    known = set(map(make_key, before.select(names).iter_rows()))
+    of_test = pl.Series([make_key(row) in known for row in widened.select(names).iter_rows()], dtype=pl.Boolean)
+    order = before.columns
+    if widened.columns != order or not widened.filter(of_test).sort(order).equals(before.sort(order)):
+        raise Unsplittable(f"{task.id}: test rows get other ids or answers when there are more of them")
+    if of_test.all():
+        raise Unsplittable(f"{task.id}: prepare.py makes no further test rows")
+    return widened.filter(~of_test)
+
+
+@contextmanager
+def open_raw_data(home: Home, prepared: Prepared, scratch: Path) -> Iterator[Path]:
+    """Provide the raw data that a task was prepared from: as it was kept, or fetched or made again."""
+    kept = prepared.folder / "raw"
+    if kept.is_dir() and any(kept.iterdir()):
+        yield kept
+        return
+    task = prepared.task
+    base = load_task(task.folder, load_suite(task.folder.parent))
+    folder = scratch / "raw"
+    folder.mkdir(mode=0o700)
+    sourced = base.model_copy(update={"source": task.source})
+    yield acquire(home, sourced, prepared.variant, folder, user_copy=None, progress=NoProgress()).folder
+    shutil.rmtree(folder)
 
 
 def split_tables(job: SelectionJob) -> "pl.DataFrame":
