@@ -92,6 +92,8 @@ MANY = '[name for name in test[0] if name != "row_id" and any(number(row[name]) 
 def houses(messages, tools):
     """Return the next reply for house prices: a linear model on a missing column, then on three, then on all."""
     prompt = messages[-1].text
+    if "measures how much each part" in prompt:
+        return proposal("print('METRIC: 1')", "I will measure.")
     if "# Buggy script" in prompt:
         return proposal(HOUSES.format(columns=FEW), "The column does not exist; I will do without it.")
     if "# Solution to improve" in prompt or "# Second solution" in prompt:

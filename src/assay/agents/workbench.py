@@ -111,6 +111,7 @@ class Workbench:
         self._check_format = check_format
         self.offers = offers
         self.solution, self.claims = solution, claims
+        self._code: dict[str, bytes] = {}
         self._run_fresh = run_fresh
         if offers:
             recorder.after_snapshot = self._offer_snapshot
@@ -249,6 +250,8 @@ class Workbench:
     async def write(self, path: str, content: str | bytes) -> None:
         """Write a file to the workspace; `UnsafePath` if that is not possible."""
         data = content.encode(errors="replace") if isinstance(content, str) else content
+        if self.solution and path in self.solution.files:
+            self._code[path] = data
 
         async def perform() -> WriteResult:
             try:
@@ -567,11 +570,12 @@ class Workbench:
         return None
 
     def _code_of(self, node: SearchNode) -> Code | None:
-        """Return the script of a node as code of its own."""
+        """Return the script of a node as code of its own, with the files that the agent wrote for all nodes."""
         if self.solution is None:
             return None
+        script = {self.solution.files[0]: node.code.encode(errors="replace")}
         with suppress(RefusedCode):
-            return make_code(self.solution.command, {self.solution.files[0]: node.code.encode(errors="replace")})
+            return make_code(self.solution.command, self._code | script)
         return None
 
     def _remember(self, models: "Models", reply: "Reply") -> None:
