@@ -13,7 +13,6 @@ import json
 import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -29,7 +28,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.core.quantities import Model
 from assay.data.acquire import acquire
-from assay.data.job import PrepareJob, run_prepare
+from assay.data.build import Builder
 from assay.data.publish import publish, seal
 from assay.data.splits import widen_tests
 from assay.data.store import Prepared
@@ -184,8 +183,11 @@ def find_obstacle(task: Task) -> str | None:
         return "its answers are not a table"
     if not task.submission.by_id:
         return "rows of a submission are matched by position"
-    if task.selection.derived or (task.folder / "selection.py").is_file():
+    if (task.folder / "selection.py").is_file():
         return None
+    if task.selection.derived:
+        own = task.path("prepare.py") != task.folder / "prepare.py"
+        return "the prepare.py of this edition makes no further test rows" if own else None
     if not task.data.train or not task.data.id:
         return "task.toml names no table of training rows with ids"
     if not task.data.train.endswith(".csv") or not (task.data.test or ".csv").endswith(".csv"):
@@ -283,8 +285,12 @@ def derive(home: Home, prepared: Prepared, job: SelectionJob, scratch: Path) -> 
     task = job.task
     private = scratch / PARTS[0]  # what else is private goes with the answers of all rows
     private.mkdir(mode=0o700)
-    with open_raw_data(home, prepared, scratch) as raw, widen_tests(task.selection.share, job.seed):
-        run_prepare(PrepareJob(task, raw, job.public, private, prepared.edition))
+    base = load_task(task.folder, load_suite(task.folder.parent))
+    builder = Builder(home, base, task, prepared.edition, prepared.variant, NoProgress())
+    raw = _acquire_again(builder, prepared, scratch)
+    with widen_tests(task.selection.share, job.seed):
+        builder.prepare(raw, job.public, private)
+    shutil.rmtree(scratch / "raw", ignore_errors=True)
     before, widened = read(job.answers), read(private / task.data.answers)
     names = list(key_columns(task))
     if missing := set(names) - set(widened.columns):
@@ -299,20 +305,15 @@ def derive(home: Home, prepared: Prepared, job: SelectionJob, scratch: Path) -> 
     return widened.filter(~of_test)
 
 
-@contextmanager
-def open_raw_data(home: Home, prepared: Prepared, scratch: Path) -> Iterator[Path]:
-    """Provide the raw data that a task was prepared from: as it was kept, or fetched or made again."""
+def _acquire_again(builder: Builder, prepared: Prepared, scratch: Path) -> Path:
+    """Return the raw data that a task was prepared from: as it was kept, or fetched or made again."""
     kept = prepared.folder / "raw"
     if kept.is_dir() and any(kept.iterdir()):
-        yield kept
-        return
-    task = prepared.task
-    base = load_task(task.folder, load_suite(task.folder.parent))
+        return kept
     folder = scratch / "raw"
     folder.mkdir(mode=0o700)
-    sourced = base.model_copy(update={"source": task.source})
-    yield acquire(home, sourced, prepared.variant, folder, user_copy=None, progress=NoProgress()).folder
-    shutil.rmtree(folder)
+    sourced = builder.base.model_copy(update={"source": builder.task.source})
+    return acquire(builder.home, sourced, builder.variant, folder, user_copy=None, progress=builder.progress).folder
 
 
 def split_tables(job: SelectionJob) -> "pl.DataFrame":

@@ -29,6 +29,7 @@ from assay.records.content_store import ContentStore
 from assay.records.traces import read_traces
 from assay.records.verify import Level, RecordFinding
 from assay.results.attribution import check_attribution
+from assay.results.reselection import find_selection_faults
 from assay.runs.code_rerun import CodeLabs, find_tolerance, scores_agree
 from assay.runs.hashes import (
     hash_of_agent,
@@ -78,8 +79,20 @@ def compare_trial(
         yield RecordFinding(name, "grade", "not regraded: the submission is not in the record", "unverified")
         return
     yield from _regrade(folder, folder.grade, file, task, home, sandbox)
+    if file.selection != "own":
+        yield from _reselect(folder, file, task, home)
     if file.submit == "code" and not task.timed:
         yield from _rerun_code(folder, folder.grade, file, task, home, sandbox)
+
+
+def _reselect(folder: TrialFolder, file: TrialFile, task: Task, home: Home) -> Iterator[RecordFinding]:
+    """Score the candidates on hidden rows once more."""
+    name = folder.path.name
+    try:
+        for fault in find_selection_faults(folder, file, task, home):
+            yield RecordFinding(name, "selection", fault)
+    except AssayError as error:
+        yield RecordFinding(name, "selection", f"candidates not scored again: {error}", "unverified")
 
 
 def _rerun_code(
