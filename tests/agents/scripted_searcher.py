@@ -37,6 +37,8 @@ def answer(messages, tools):
     ]
     if "# Buggy script" in prompt:
         return proposal(script(12), "I will fix it.")
+    if "measures how much each part" in prompt:
+        return proposal("print('without the coins: nothing')\nprint('METRIC: 0.1')", "I will measure.")
     if "# Second solution" in prompt:
         return proposal(script(min(COINS, max(metrics) + 1)), "I will join them.")
     if "# Solution to improve" in prompt:
@@ -90,6 +92,8 @@ MANY = '[name for name in test[0] if name != "row_id" and any(number(row[name]) 
 def houses(messages, tools):
     """Return the next reply for house prices: a linear model on a missing column, then on three, then on all."""
     prompt = messages[-1].text
+    if "measures how much each part" in prompt:
+        return proposal("print('METRIC: 1')", "I will measure.")
     if "# Buggy script" in prompt:
         return proposal(HOUSES.format(columns=FEW), "The column does not exist; I will do without it.")
     if "# Solution to improve" in prompt or "# Second solution" in prompt:

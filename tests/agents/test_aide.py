@@ -125,7 +125,8 @@ def test_every_policy_beats_the_starter_on_house_prices(pocket_home, tmp_path, p
     trial = trials.run(policy=policy, drafts=2, width=2, population=2, debug_prob=1, budget={"steps": 5, "time": 300.0})
     assert trial.state.status == "done", trial.state.reason
     search = read_journal(read_events(trial.events), "lower")
-    assert {node.operator for node in search.nodes} >= {"draft", "debug", "improve"}
+    operators = {node.operator for node in search.nodes}
+    assert operators >= {"draft", "debug"} and operators & {"improve", "refine"}
     assert "Beauty" in search.nodes[0].execution.output
     assert search.best.metric == min(node.metric for node in search.good) and "all numbers" in search.best.plan
     assert trial.grade.score < task.measured.baseline
@@ -494,12 +495,58 @@ print("METRIC:", {metric})
 """
 
 
+def test_what_an_ablation_measured_is_told_and_can_not_be_submitted(trials):
+    trial = trials.run(policy="ablation", drafts=2, parallel=1, patience=2, final_share=0.1, budget={"steps": 6})
+    search = journal(trial)
+    measured = [node for node in search.nodes if node.status == "measured"]
+    assert [node.operator for node in search.nodes[2:]] == ["debug", "ablate", "refine", "refine"]
+    assert [node.submission for node in measured] == [None] and measured[0].metric is None
+    refinement = questions(trial)[-1]
+    assert "without the coins: nothing" in refinement and "Format check" not in refinement
+    assert trial.grade.score == coins(round(search.best.metric * COINS))
+
+
+@pytest.mark.slow
+def test_labs_beside_each_other_resume_from_every_moment_without_repeating_requests(trials):
+    """Each lab has another time, so that the order in which they end is not that in which they began."""
+    whole = trials.run(policy="mcts", width=2, labs=3, budget={"steps": 6})
+    assert whole.state.status == "done", whole.state.reason
+    expected, grade, steps = tree(whole), whole.grade.score, whole.state.steps
+    lines = whole.events.read_bytes().splitlines(keepends=True)
+    events = read_events(whole.events)
+    begun = [event.number for event in events if event.kind == "call_started" and event.request.type == "note"]
+    assert len(expected) == steps == len(begun) == 6
+    ends = next(event.number for event in events if event.kind == "submitted")
+    for kept in [*range(begun[0], ends, 7), ends]:
+        answered = {
+            event.call for event in events[:kept] if event.kind == "call_finished" and event.result.type == "model"
+        }
+        cut(whole, kept, lines)
+        run_trial(whole.path, trials.home)
+        assert whole.state.status == "done", (kept, whole.state.reason)
+        after = read_events(whole.events)
+        assert not any(event.kind == "restarted" for event in after), kept
+        assert len(journal(whole).nodes) == whole.state.steps == 6
+        finished = [event.call for event in after if event.kind == "call_finished" and event.result.type == "model"]
+        assert answered <= set(finished) and len(finished) == len(expected), kept
+    assert whole.grade.score == grade and tree(whole) == expected, "nothing was left to do"
+
+
+def test_labs_beside_each_other_share_what_the_trial_has(trials):
+    trials.task = COIN.model_copy(update={"resources": COIN.resources.model_copy(update={"memory": 600 * 10**6})})
+    hog = "x = b'x' * (400 * 10**6)\n" + script(20)
+    whole, halves = trials.run(hog, labs=1, drafts=1), trials.run(hog, script(9), labs=2, drafts=2)
+    assert journal(whole).nodes[0].good
+    assert sorted(node.metric or 0 for node in journal(halves).nodes) == [0, 9 / COINS]
+
+
 @pytest.mark.parametrize("feedback", ["nothing", "score"])
-def test_hidden_rows_select_the_better_script_which_is_then_rerun(trials, feedback):
+@pytest.mark.parametrize("labs", [1, 2])
+def test_hidden_rows_select_the_better_script_which_is_then_rerun(trials, feedback, labs):
     good = GUESS.format(rule="int(coin) % 3 == 0", metric=0.1)
     overrated = GUESS.format(rule="int(coin) % 3 != 0", metric=0.9)
     plan = {"selection": "hidden", "feedback": feedback, "submit": "code", "claim": True}
-    trial = trials.run(good, overrated, plan=plan, parallel=1, drafts=2, feedback=feedback == "score")
+    trial = trials.run(good, overrated, plan=plan, parallel=1, labs=labs, drafts=2, feedback=feedback == "score")
     assert trial.grade.score == 1.0 and trial.grade.rerun.reproduced
     # Told scores are rounded to their noise, of which all right or all wrong has none.
     assert trial.grade.integrity.claimed == (0.9 if feedback == "nothing" else 1.0)

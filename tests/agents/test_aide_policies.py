@@ -66,6 +66,31 @@ def test_the_lowest_metric_is_improved_if_lower_is_better():
     ]
 
 
+def test_ablation_measures_refines_measures_again_and_combines_at_the_end():
+    settings = PolicySettings(policy="ablation", drafts=1, patience=2, final_share=0.25)
+    grown = journal(done(0, metric=0.5))
+    choices = []
+    for id, metric in enumerate([None, 0.6, 0.4, None, 0.7, 0.1, None], start=1):
+        choice = POLICIES.load("ablation")(replace(grown, spent=id / 9), Random(0), settings)
+        choices.append(choice)
+        node = done(id, choice.operator, choice.parents, metric)
+        grown = grown.put(node.model_copy(update={"status": "measured"}) if choice.operator == "ablate" else node)
+    assert choices == [
+        Choice("ablate", (0,)), Choice("refine", (0, 1)), Choice("refine", (2, 1)),  # .6 is the best now
+        Choice("ablate", (2,)), Choice("refine", (2, 4)), Choice("refine", (5, 4)),
+        Choice("crossover", (5, 2)),  # the last quarter
+    ]  # fmt: skip
+
+
+def test_ablation_measures_again_what_could_not_be_measured_and_waits_for_no_measurement():
+    settings = PolicySettings(policy="ablation", drafts=1, debug_prob=1)
+    policy, good = POLICIES.load("ablation"), done(0, metric=0.5)
+    failed = journal(good, done(1, "ablate", (0,)))
+    assert policy(failed, Random(0), settings) == Choice("ablate", (0,))
+    pending = journal(good, SearchNode(id=1, operator="ablate", parents=(0,)))
+    assert policy(pending, Random(0), settings) == improve(0)
+
+
 def test_the_oldest_node_wins_ties():
     assert grow(PolicySettings(drafts=2), [0.5, 0.5, 0.5])[2:] == [improve(0)]
 

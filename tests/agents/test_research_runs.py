@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.records import RunFolder
+from assay.records import RunFolder, read_events
+from assay.records.events import CallFinished, OfferResult
 from tiny_run import check_verified, prepare_tiny
 
 TESTS = Path(__file__).parent.parent
@@ -50,6 +51,26 @@ def test_repetition_ends_a_run_under_the_default_rules_only(tiny, tmp_path, agen
     done = tiny(*words, "--out", tmp_path / "run", "--quiet")
     assert done.returncode == 0, done.stderr
     assert only_trial(tmp_path / "run").state.steps == steps
+
+
+def test_an_offered_submission_gets_a_score_on_hidden_rows(tiny, tmp_path):
+    replies, thoughts = (
+        tmp_path / "replies.json",
+        "Reflection: -\nResearch Plan and Status: -\nFact Check: -\nThought: -\n",
+    )
+    actions = (
+        ("Execute Script", {"script_name": "train.py"}),
+        ("Offer Submission", {}),
+        ("Final Answer", {"final_answer": "Done."}),
+    )
+    texts = [f"{thoughts}Action: {name}\nAction Input: {json.dumps(arguments)}" for name, arguments in actions]
+    replies.write_text(json.dumps(texts))
+    words = ["run", "tiny", "--agent", "research", "--model", f"scripted/{replies}", "--seeds", "1"]
+    done = tiny(*words, "--selection", "hidden", "--feedback", "score", "--out", tmp_path / "run", "--quiet")
+    assert done.returncode == 0, done.stderr
+    events = read_events(only_trial(tmp_path / "run").events)
+    (result,) = [e.result for e in events if isinstance(e, CallFinished) and isinstance(e.result, OfferResult)]
+    assert result.score is not None and "Score" in result.reply
 
 
 @pytest.mark.parametrize(("stop", "cause"), [("length", "infrastructure"), ("stop", "agent")])

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from forging import forge
 
 from assay.core.errors import InvalidSubmission
 from assay.data import load_prepared
@@ -118,6 +119,26 @@ def test_a_changed_pick_is_found(tiny):
     event = picked(trial)
     trial.events.write_text(text.replace(f'"pick":"{event.pick}"', f'"pick":"{event.own}"'))
     assert tiny.call("verify", str(tiny.out)).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "made_up", "said"),
+    [
+        ("picked", lambda event: event["scores"][1].update(score=0.9), "does not have the score 0.9"),
+        ("answer", lambda event: event["result"].update(score=0.25), "does not follow from the hidden rows"),
+    ],
+)
+def test_made_up_scores_of_candidates_and_in_answers_are_found(tiny, kind, made_up, said):
+    trial = run(tiny, "--selection", "hidden", "--feedback", "score")
+    assert tiny.call("verify", str(tiny.out)).returncode == 0
+
+    def edit(events):
+        answers = (event for event in events if event.get("result", {}).get("type") == "offer")
+        made_up(next(answers) if kind == "answer" else next(event for event in events if event["kind"] == kind))
+
+    forge(trial.events, edit)
+    done = tiny.call("verify", str(tiny.out))
+    assert done.returncode == 1 and said in done.stdout + done.stderr
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from assay.records.content_store import ContentStore
 from assay.records.events import CandidateScore, Event, Offered, OfferOrigin, OfferResult, Picked, SnapshotTaken
 from assay.records.selection import MAX_CANDIDATES, MAX_CHECKS, MAX_REPLIES, choose_candidate, find_offers, round_reply
 from assay.records.state import Feedback, Selection
+from assay.tasks import Task
 
 CodeOutcome = tuple[bytes | None, str | None]
 """What code made in a fresh lab, or why it made nothing."""
@@ -162,10 +163,8 @@ class Offers:
         if self._feedback == "score":
             score = round_reply(entry.score, entry.error)
             return OfferResult(reply=f"{ACCEPTED} Score: {score:.6g}.", candidate=digest, score=score)
-        sign = -1 if self._split.prepared.task.metric.direction == "lower" else 1
-        others = [other.score for other in self._replies.values() if other.score is not None]
-        rank = 1 + sum(sign * other > sign * entry.score for other in others)
-        return OfferResult(reply=f"{ACCEPTED} Rank: {rank} of {len(others)}.", candidate=digest, rank=rank)
+        rank, count = rank_of(entry, list(self._replies.values()), self._split.prepared.task)
+        return OfferResult(reply=f"{ACCEPTED} Rank: {rank} of {count}.", candidate=digest, rank=rank)
 
     def _test_rows(self, candidate: str) -> bytes:
         """Return the test rows of a submission; one whose rows cannot be told apart is graded as it is, as invalid."""
@@ -174,6 +173,14 @@ class Offers:
             return self._split.rows(content, "test")
         except InvalidSubmission:
             return content
+
+
+def rank_of(entry: CandidateScore, entries: Sequence[CandidateScore], task: Task) -> tuple[int, int]:
+    """Return the rank of a candidate that has a score, and of how many."""
+    assert entry.score is not None
+    sign = -1 if task.metric.direction == "lower" else 1
+    scores = [other.score for other in entries if other.score is not None]
+    return 1 + sum(sign * score > sign * entry.score for score in scores), len(scores)
 
 
 def judge_candidate(split: HiddenSplit, content: bytes, part: ScoredPart) -> CandidateScore:

@@ -130,7 +130,7 @@ class Recorder:
         `force`: it may have changed outside of calls. `only_changed`: a workspace that was saved since the last call
         that could change it is not recorded again.
         """
-        if self._tape.replaying or self._to_restore:
+        if self._tape.replays() or self._to_restore:
             return
         if only_changed and self._snapshot and not self._changed:
             return

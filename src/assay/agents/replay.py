@@ -133,13 +133,14 @@ class Repetition:
         match call.request:
             case CommandRequest() as request:
                 before = call.expect(CommandResult)
-                result = await bench.execute(
-                    request.command,
-                    seconds=request.seconds,
-                    stdin=self.contents.get(request.stdin) if request.stdin else b"",
-                    changes=call.changes,
-                    check=partial(_check_not_killed, before),
-                )
+                stdin = self.contents.get(request.stdin) if request.stdin else b""
+                if request.fresh:
+                    result = await bench.run_fresh(request.command, seconds=request.seconds, stdin=stdin)
+                else:
+                    check = partial(_check_not_killed, before)
+                    result = await bench.execute(
+                        request.command, seconds=request.seconds, stdin=stdin, changes=call.changes, check=check
+                    )
                 return _compare(f"{result.ended} {result.code}", f"{before.ended} {before.code}")
             case PythonRequest(code=code, seconds=seconds):
                 executed = await bench.run_python(code, seconds=seconds)

@@ -25,7 +25,7 @@ from assay.agents.terminal import TERMINAL, ask_person
 from assay.core.disk import atomic_write, make_private_folder
 from assay.core.errors import ModelError, PromptTooLong, RefusedCode, RequestRejected, UnsafePath, UsageError
 from assay.grading.result import CLAIM_FILE
-from assay.lab.interface import Lab
+from assay.lab.interface import WHOLE, Completed, Lab, Share
 from assay.lab.snapshots import Snapshot
 from assay.records import Clock
 from assay.records.code import MAX_CODE, Code, Solution, choose_files, collect_code, make_code
@@ -34,6 +34,7 @@ from assay.records.events import (
     AnyRequest,
     CommandRequest,
     CommandResult,
+    Content,
     FailureCause,
     HumanRequest,
     HumanResult,
@@ -62,6 +63,9 @@ from assay.tasks import Task
 if TYPE_CHECKING:
     from assay.models import Message, Models, Reply, Sampling, Tool
 
+RunFresh = Callable[[Sequence[str], float, bytes, Share], Awaitable[tuple[Completed, bytes | None]]]
+"""Run a command in a lab of its own: the command, its time limit, its standard input, and which share of the trial's
+resources it has."""
 MAX_EMPTY_REPLIES = 3
 _FULL = "there is no space left in the workspace for {path!r}"
 _REFUSALS = {errno.ENOSPC: _FULL, errno.EDQUOT: _FULL, errno.ENAMETOOLONG: "{path!r} is too long a name"}
@@ -74,6 +78,7 @@ class Workbench:
     description hides which competition the task comes from. `provider_failed`: an earlier attempt ended because a model
     did not answer. `offers` keeps candidates for the final submission where the harness selects it. `solution` says
     where the agent's code is, in a trial in which code is submitted. `claims` says whether it is asked for a claim.
+    `run_fresh` runs a command in a lab of its own.
     """
 
     def __init__(
@@ -91,6 +96,7 @@ class Workbench:
         offers: Offers | None = None,
         solution: Solution | None = None,
         claims: bool = False,
+        run_fresh: RunFresh | None = None,
     ) -> None:
         self.task = task
         self.lab = lab
@@ -105,6 +111,8 @@ class Workbench:
         self._check_format = check_format
         self.offers = offers
         self.solution, self.claims = solution, claims
+        self._code: dict[str, bytes] = {}
+        self._run_fresh = run_fresh
         if offers:
             recorder.after_snapshot = self._offer_snapshot
         self._models = models
@@ -189,6 +197,33 @@ class Workbench:
         request = CommandRequest(command=tuple(command), seconds=round(allowed, 3), stdin=content)
         return await self._recorder.call(request, perform, CommandResult, changes=changes, lane=lane)
 
+    async def run_fresh(
+        self,
+        command: Sequence[str],
+        *,
+        seconds: float | None = None,
+        stdin: bytes = b"",
+        lane: str = "",
+        share: Share = WHOLE,
+    ) -> CommandResult:
+        """Run a command as part of a step in a new lab of its own, beside this one and others; close it afterwards.
+
+        The lab has what every agent starts with, and a share of the trial's processors, memory and GPUs. The result has
+        the submission that the command left there.
+        """
+        if self._run_fresh is None:
+            raise UsageError("this trial opens no further labs")
+        run, allowed = self._run_fresh, self._limit_seconds(seconds)
+
+        async def perform() -> CommandResult:
+            completed, submission = await run(command, allowed, stdin, share)
+            content = None if submission is None else self._recorder.contents.put(submission)
+            return CommandResult.of(completed).model_copy(update={"submission": content})
+
+        content = self._recorder.contents.put(stdin) if stdin else None
+        request = CommandRequest(command=tuple(command), seconds=round(allowed, 3), stdin=content, fresh=True)
+        return await self._recorder.call(request, perform, CommandResult, lane=lane)
+
     async def run_python(self, code: str, *, seconds: float | None = None) -> PythonResult:
         """Run code in a Python session that keeps its state, as part of a step.
 
@@ -215,6 +250,8 @@ class Workbench:
     async def write(self, path: str, content: str | bytes) -> None:
         """Write a file to the workspace; `UnsafePath` if that is not possible."""
         data = content.encode(errors="replace") if isinstance(content, str) else content
+        if self.solution and path in self.solution.files:
+            self._code[path] = data
 
         async def perform() -> WriteResult:
             try:
@@ -482,9 +519,11 @@ class Workbench:
         """Return what is wrong with the format of a submission; this is not recorded."""
         return await to_thread.run_sync(self._check_format, content)
 
-    def read_content(self, sha256: str) -> bytes:
-        """Return what a file contained when a snapshot was taken, by its digest."""
-        return self._recorder.contents.get_by_digest(sha256)
+    def read_content(self, content: str | Content) -> bytes:
+        """Return what a file contained when a snapshot was taken, by its digest, or what a result refers to."""
+        if isinstance(content, Content):
+            return self._recorder.contents.get(content)
+        return self._recorder.contents.get_by_digest(content)
 
     async def collect_files(self, patterns: Sequence[str], max_size: int) -> list[str]:
         """Copy files of the workspace that match a pattern to the record's folder, up to `max_size` bytes in total.
@@ -531,11 +570,12 @@ class Workbench:
         return None
 
     def _code_of(self, node: SearchNode) -> Code | None:
-        """Return the script of a node as code of its own."""
+        """Return the script of a node as code of its own, with the files that the agent wrote for all nodes."""
         if self.solution is None:
             return None
+        script = {self.solution.files[0]: node.code.encode(errors="replace")}
         with suppress(RefusedCode):
-            return make_code(self.solution.command, {self.solution.files[0]: node.code.encode(errors="replace")})
+            return make_code(self.solution.command, self._code | script)
         return None
 
     def _remember(self, models: "Models", reply: "Reply") -> None:

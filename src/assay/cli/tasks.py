@@ -89,7 +89,7 @@ def _list_selection(tasks: list[Task], json_: bool) -> None:
     """Print whether a hidden part can be split off each task, and why not."""
     from assay.data.selection import find_obstacle
 
-    reasons = [(task.id, find_obstacle(task)) for task in tasks]
+    reasons = [(task.id, find_obstacle(task.in_edition(task.edition))) for task in tasks]
     records = [{"task": id, "hidden": reason is None, "reason": reason} for id, reason in reasons]
     if json_:
         echo_json("selection/1", tasks=records)

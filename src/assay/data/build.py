@@ -58,7 +58,7 @@ class Builder:
         with stage(f"Preparing {task.id}"):
             # Public and private files together hold about as much as the raw data they are made from.
             check_space(folder, folder_size(raw.folder), f"preparing {task.id}")
-            secret = self._prepare(raw, written, private)
+            secret = self.prepare(raw.folder, written, private)
             differs = compare_prepared(task, edition, variant, written, private)
             public_files, private_files = publish(written, public), seal(private)
         shutil.rmtree(written)
@@ -66,7 +66,7 @@ class Builder:
             shutil.rmtree(scratch)
         return Built(recipe, raw, differs, public_files, private_files, secret)
 
-    def _prepare(self, raw: RawData, public: Path, private: Path) -> bool:
+    def prepare(self, raw: Path, public: Path, private: Path) -> bool:
         """Run `prepare.py` and return whether it used the secret seed.
 
         A missing column or file is a problem of the raw data, not of Assay.
@@ -80,7 +80,7 @@ class Builder:
             return seeds[-1]
 
         try:
-            run_prepare(PrepareJob(task, raw.folder, public, private, self.edition, self._fetch, secret_seed))
+            run_prepare(PrepareJob(task, raw, public, private, self.edition, self._fetch, secret_seed))
         except (KeyError, ColumnNotFoundError) as error:
             line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(task, f)), 0)
             code = task.path("prepare.py").relative_to(task.folder.parent)
@@ -90,11 +90,10 @@ class Builder:
             ) from error
         except FileNotFoundError as error:
             missing = Path(str(error.filename))
-            if not missing.is_relative_to(raw.folder):
+            if not missing.is_relative_to(raw):
                 raise
             raise SourceError(
-                f"{task.id}: the raw data has no {missing.relative_to(raw.folder)}; "
-                "it is incomplete or of another version"
+                f"{task.id}: the raw data has no {missing.relative_to(raw)}; it is incomplete or of another version"
             ) from error
         return bool(seeds)
 

@@ -25,10 +25,15 @@ from assay.core.disk import file_lock, random_token, write_json
 from assay.core.disk_space import check_space, folder_size
 from assay.core.errors import InvalidSubmission, UsageError
 from assay.core.home import Home
+from assay.core.progress import NoProgress
 from assay.core.quantities import Model
+from assay.data.acquire import acquire
+from assay.data.build import Builder
 from assay.data.publish import publish, seal
+from assay.data.splits import widen_tests
 from assay.data.store import Prepared
 from assay.tasks import Task, load_plugin
+from assay.tasks.registry import load_suite, load_task
 
 if TYPE_CHECKING:
     import polars as pl
@@ -180,6 +185,9 @@ def find_obstacle(task: Task) -> str | None:
         return "rows of a submission are matched by position"
     if (task.folder / "selection.py").is_file():
         return None
+    if task.selection.derived:
+        own = task.path("prepare.py") != task.folder / "prepare.py"
+        return "the prepare.py of this edition makes no further test rows" if own else None
     if not task.data.train or not task.data.id:
         return "task.toml names no table of training rows with ids"
     if not task.data.train.endswith(".csv") or not (task.data.test or ".csv").endswith(".csv"):
@@ -231,9 +239,10 @@ def _build(home: Home, prepared: Prepared, folder: Path, basis: str) -> None:
     (scratch / "public").symlink_to(home.public / token)
     name = task.data.answers
     job = SelectionJob(task, prepared.public, written, prepared.private / name)
-    hidden = split_off(job)
     keys = key_columns(task)
     answers = read(job.answers)
+    own = (task.folder / "selection.py").is_file()
+    hidden = split_off(job) if own or not task.selection.derived else derive(home, prepared, job, scratch)
     columns = [column for column in answers.columns if column in hidden.columns]
     halves = halve(hidden, task, job.random)
     import polars as pl
@@ -261,6 +270,50 @@ def split_off(job: SelectionJob) -> "pl.DataFrame":
     if missing:
         raise Unsplittable(f"{job.task.id}: the training data does not have {', '.join(sorted(missing))}")
     return hidden
+
+
+def derive(home: Home, prepared: Prepared, job: SelectionJob, scratch: Path) -> "pl.DataFrame":
+    """Prepare the task again with hidden rows among its test rows; return the hidden answers.
+
+    What `prepare.py` does with test rows it does with hidden ones, so they look alike and tell no more. The ids and
+    answers of the test rows must come out as before.
+    """
+    import polars as pl
+
+    from assay.data.polars_tables import read
+
+    task = job.task
+    private = scratch / PARTS[0]  # what else is private goes with the answers of all rows
+    private.mkdir(mode=0o700)
+    base = load_task(task.folder, load_suite(task.folder.parent))
+    builder = Builder(home, base, task, prepared.edition, prepared.variant, NoProgress())
+    raw = _acquire_again(builder, prepared, scratch)
+    with widen_tests(task.selection.share, job.seed):
+        builder.prepare(raw, job.public, private)
+    shutil.rmtree(scratch / "raw", ignore_errors=True)
+    before, widened = read(job.answers), read(private / task.data.answers)
+    names = list(key_columns(task))
+    if missing := set(names) - set(widened.columns):
+        raise Unsplittable(f"{task.id}: its answers have no {', '.join(sorted(missing))}")
+    known = set(map(make_key, before.select(names).iter_rows()))
+    of_test = pl.Series([make_key(row) in known for row in widened.select(names).iter_rows()], dtype=pl.Boolean)
+    order = before.columns
+    if widened.columns != order or not widened.filter(of_test).sort(order).equals(before.sort(order)):
+        raise Unsplittable(f"{task.id}: test rows get other ids or answers when there are more of them")
+    if of_test.all():
+        raise Unsplittable(f"{task.id}: prepare.py makes no further test rows")
+    return widened.filter(~of_test)
+
+
+def _acquire_again(builder: Builder, prepared: Prepared, scratch: Path) -> Path:
+    """Return the raw data that a task was prepared from: as it was kept, or fetched or made again."""
+    kept = prepared.folder / "raw"
+    if kept.is_dir() and any(kept.iterdir()):
+        return kept
+    folder = scratch / "raw"
+    folder.mkdir(mode=0o700)
+    sourced = builder.base.model_copy(update={"source": builder.task.source})
+    return acquire(builder.home, sourced, builder.variant, folder, user_copy=None, progress=builder.progress).folder
 
 
 def split_tables(job: SelectionJob) -> "pl.DataFrame":

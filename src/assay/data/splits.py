@@ -6,7 +6,9 @@ or a share of them (`float`).
 
 import math
 import random
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -32,12 +34,39 @@ class Split(NamedTuple):
         return Split(np.sort(self.train), np.sort(self.test))
 
 
+class Widening(NamedTuple):
+    """How many of the training rows or groups become test rows as well, and which random ones."""
+
+    share: float
+    seed: int
+
+
+_WIDENING: ContextVar[Widening | None] = ContextVar("widening", default=None)
+
+
+@contextmanager
+def widen_tests(share: float, seed: int) -> Iterator[None]:
+    """Have splits add a share of their training rows to the end of their test rows, by their own groups or order.
+
+    So what `prepare.py` does with test rows, it does with these as well: a hidden validation part has their form.
+    """
+    token = _WIDENING.set(Widening(share, seed))
+    try:
+        yield
+    finally:
+        _WIDENING.reset(token)
+
+
 def random_rows(count: int, *, seed: int, test: Size | None = None, train: Size | None = None) -> Split:
     """Split `count` rows at random.
 
     With one size given the other side takes the rest. A share rounds up for test and down for train, and the test rows
     are the first of the permutation: this is what scikit-learn's `train_test_split` does.
     """
+    return _widen(_random_rows(count, seed=seed, test=test, train=train))
+
+
+def _random_rows(count: int, *, seed: int, test: Size | None = None, train: Size | None = None) -> Split:
     n_test = math.ceil(test * count) if isinstance(test, float) else test
     n_train = math.floor(train * count) if isinstance(train, float) else train
     if n_test is None and n_train is None:
@@ -65,8 +94,8 @@ def random_groups(keys: Keys, *, seed: int, test: Size | None = None, train: Siz
     Groups are numbered in the order in which they first appear.
     """
     numbers = appearance_numbers(keys)
-    groups = random_rows(int(numbers.max()) + 1, seed=seed, test=test, train=train)
-    return Split(*(np.flatnonzero(np.isin(numbers, side)) for side in groups))
+    groups = _random_rows(int(numbers.max()) + 1, seed=seed, test=test, train=train)
+    return _widen(Split(*(np.flatnonzero(np.isin(numbers, side)) for side in groups)), numbers)
 
 
 def random_sorted_groups(keys: Keys, *, seed: int, test: Size | None = None, train: Size | None = None) -> Split:
@@ -75,11 +104,12 @@ def random_sorted_groups(keys: Keys, *, seed: int, test: Size | None = None, tra
     Rows of a group keep their order. This is `train_test_split` of a pandas `groupby`.
     """
     numbers = np.unique(np.asarray(keys), return_inverse=True)[1]
-    groups = random_rows(int(numbers.max()) + 1, seed=seed, test=test, train=train)
+    groups = _random_rows(int(numbers.max()) + 1, seed=seed, test=test, train=train)
     order = np.argsort(numbers, kind="stable")
     ends = np.cumsum(np.bincount(numbers))
     starts = ends - np.bincount(numbers)
-    return Split(*(np.concatenate([order[starts[group] : ends[group]] for group in side]) for side in groups))
+    split = Split(*(np.concatenate([order[starts[group] : ends[group]] for group in side]) for side in groups))
+    return _widen(split, numbers)
 
 
 def random_rows_or_groups(
@@ -104,17 +134,17 @@ def fill_groups(keys: Keys, *, test: int) -> Split:
         if size <= free:
             chosen[group] = True
             free -= size
-    return by_predicate(chosen[numbers])
+    return _widen(by_predicate(chosen[numbers]), numbers)
 
 
 def first_rows(count: int, *, train: float) -> Split:
     """Split in the order of the rows: the first share is for training, the rest for test."""
     cut = int(train * count)
-    return Split(np.arange(cut), np.arange(cut, count))
+    return _widen(Split(np.arange(cut), np.arange(cut, count)), in_order=True)
 
 
 def by_predicate(is_test: Sequence[bool] | NDArray[np.bool_]) -> Split:
-    """Split by a condition, such as a date or a list of ids; rows keep their order."""
+    """Split by a condition, such as a date or a list of ids; rows keep their order. It is never widened."""
     mask = np.asarray(is_test, dtype=bool)
     return Split(np.flatnonzero(~mask), np.flatnonzero(mask))
 
@@ -138,11 +168,32 @@ def per_class(labels: Sequence[Hashable], *, test: float, seed: int, min_random:
             train_rows += rows[:cut].tolist()
             test_rows += rows[cut:].tolist()
         else:
-            split = random_rows(len(rows), test=test, seed=seed)
+            split = _random_rows(len(rows), test=test, seed=seed)
             train_rows += rows[split.train].tolist()
             test_rows += rows[split.test].tolist()
     random.Random(seed).shuffle(test_rows)
-    return Split(np.array(train_rows, dtype=np.intp), np.array(test_rows, dtype=np.intp))
+    return _widen(Split(np.array(train_rows, dtype=np.intp), np.array(test_rows, dtype=np.intp)))
+
+
+def widen(split: Split, keys: "Keys | None" = None, *, in_order: bool = False) -> Split:
+    """Return the split as it is, or inside `widen_tests` with some of its training rows as tests.
+
+    Rows with the same key stay together. With `in_order` they are the last rows, or the greatest keys, such as times,
+    instead of random ones. `keys` are those of all rows.
+    """
+    return _widen(split, None if keys is None else np.unique(np.asarray(keys), return_inverse=True)[1], in_order)
+
+
+def _widen(split: Split, groups: Rows | None = None, in_order: bool = False) -> Split:
+    widening = _WIDENING.get()
+    if widening is None:
+        return split
+    of_rows = np.arange(len(split.train)) if groups is None else groups[split.train]
+    known = np.unique(of_rows)
+    count = min(max(1, round(widening.share * len(known))), len(known) - 1)
+    order = known if in_order else np.random.RandomState(widening.seed).permutation(known)
+    hidden = np.isin(of_rows, order[len(order) - count :])
+    return Split(split.train[~hidden], np.concatenate([split.test, split.train[hidden]]))
 
 
 def appearance_numbers(keys: Keys) -> Rows:

@@ -39,6 +39,23 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Share:
+    """Which of several labs side by side this is: they divide the processors, the memory and the GPUs of the trial."""
+
+    number: int = 0
+    count: int = 1
+
+    def of(self, gpus: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the GPUs of this lab; where there are fewer than labs, several labs have the same one."""
+        if self.count == 1 or not gpus:
+            return gpus
+        return gpus[self.number :: self.count] or (gpus[self.number % len(gpus)],)
+
+
+WHOLE = Share()
+
+
+@dataclass(frozen=True)
 class Setup:
     """The configuration of a lab. The names of mounted folders must not reveal the task.
 

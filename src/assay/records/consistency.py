@@ -96,6 +96,8 @@ def recorded_contents(events: Sequence[Event]) -> Iterator[Content]:
             content = _content_of_request(event.request)
         elif isinstance(event, CallFinished) and isinstance(event.result, ReadResult):
             content = event.result.content
+        elif isinstance(event, CallFinished) and isinstance(event.result, CommandResult):
+            content = event.result.submission
         if content:
             yield content
 

@@ -164,7 +164,10 @@ class ModelResult(Result):
 
 
 class CommandRequest(Request):
-    """A command in the lab, as a part of a step. `seconds` is its time limit."""
+    """A command in the lab, as a part of a step. `seconds` is its time limit.
+
+    With `fresh`, it ran in a lab of its own, which was opened for it and had what every agent starts with.
+    """
 
     identity = ("command",)
 
@@ -172,6 +175,7 @@ class CommandRequest(Request):
     command: tuple[Text, ...]
     seconds: FiniteFloat
     stdin: Content | None = None
+    fresh: bool = False
 
 
 class UsageSample(Model):
@@ -196,7 +200,8 @@ class UsageSample(Model):
 class CommandResult(Result):
     """How a command ended and what it printed; the middle of very long output is omitted.
 
-    `samples` has what it used over time; a command that ran for less than a second has none or one.
+    `samples` has what it used over time; a command that ran for less than a second has none or one. `submission` is
+    what it left as a submission in a lab of its own.
     """
 
     type: Literal["command"] = "command"
@@ -206,6 +211,7 @@ class CommandResult(Result):
     stderr: Text
     seconds: FiniteFloat
     samples: tuple[UsageSample, ...] = ()
+    submission: Content | None = None
 
     @classmethod
     def of(cls, completed: Completed) -> "CommandResult":
@@ -459,7 +465,8 @@ class SearchNode(Model):
     """One solution that a search tried: how it was made from its parents, and the result of executing it.
 
     Nodes are numbered from 0. `operator` says what was done with the parents, such as `draft`, `debug`, `improve` or
-    `crossover`. `status` is `pending` until the solution was executed. `metric` is the agent's own validation metric,
+    `crossover`. `status` is `pending` until the solution was executed, and `measured` if it is none, but an experiment
+    with one. `metric` is the agent's own validation metric,
     which a good node has, `rerun_metric` that of a second execution with another seed. `lower_is_better` is set if the
     agent decided on the direction of its metric, which otherwise is that of the task. `reason` says why a node is
     buggy, `review` is the summary of a review. `submission` is the SHA-256 of a submission whose format is valid.
@@ -470,7 +477,7 @@ class SearchNode(Model):
     parents: tuple[int, ...] = ()
     plan: Text = ""
     code: Text = ""
-    status: Literal["pending", "good", "buggy"] = "pending"
+    status: Literal["pending", "good", "buggy", "measured"] = "pending"
     metric: FiniteFloat | None = None
     lower_is_better: bool | None = None
     rerun_metric: FiniteFloat | None = None

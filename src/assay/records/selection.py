@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from assay.records.events import CandidateScore, Event, Offered, Picked, Restarted
+from assay.records.events import CallFinished, CandidateScore, Event, Offered, OfferResult, Picked, Restarted
 
 MAX_CANDIDATES = 500
 """Candidates of a trial that are kept; more are refused."""
@@ -23,6 +23,17 @@ def find_offers(events: Iterable[Event]) -> dict[str, Offered]:
         elif isinstance(event, Offered):
             offers[event.candidate] = event
     return offers
+
+
+def find_answers(events: Iterable[Event]) -> list[OfferResult]:
+    """Return what the agent was told about its offers, in order; a restart makes earlier answers void."""
+    answers: list[OfferResult] = []
+    for event in events:
+        if isinstance(event, Restarted):
+            answers = []
+        elif isinstance(event, CallFinished) and isinstance(event.result, OfferResult):
+            answers.append(event.result)
+    return answers
 
 
 def find_pick(events: Sequence[Event]) -> Picked | None:

@@ -15,6 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar, assert_never
 
+from anyio import Event as Signal
+from anyio import fail_after
+
 from assay.core.errors import RecordError
 from assay.records.budget import BudgetUsed
 from assay.records.events import (
@@ -41,6 +44,8 @@ from assay.records.log import EventLog
 from assay.records.prompts import Prompts
 
 AResult = TypeVar("AResult", bound=AnyResult)
+STALL_SECONDS = 60.0
+"""How long a replayed call waits for those that finished before it."""
 
 
 @dataclass(frozen=True)
@@ -82,15 +87,18 @@ class Tape:
     """Records calls, after replaying those of the past.
 
     Calls that an agent makes concurrently go in lanes: within a lane calls follow each other, between lanes they need
-    not. An action is a call that consists of other calls; it is always in the main lane.
+    not. They are replayed in the order in which they finished, so that an agent that acts upon whichever call ends
+    first does so again. An action is a call that consists of other calls; it is always in the main lane.
     """
 
     def __init__(self, log: EventLog, past: Sequence[Call] = ()) -> None:
         self._log = log
         self._all = tuple(past)
+        self._order = deque(past)
         self._past: dict[str, deque[Call]] = {}
         for call in past:
             self._past.setdefault(call.lane, deque()).append(call)
+        self._moved = Signal()
         self._actions: list[_OpenAction] = []
 
     @property
@@ -105,6 +113,7 @@ class Tape:
     def skip_replay(self) -> Sequence[Call]:
         """Replay nothing: return the recorded calls, for an agent that starts over from the workspace it left."""
         self._past.clear()
+        self._order.clear()
         return self._all
 
     async def call(
@@ -119,6 +128,7 @@ class Tape:
     ) -> Call:
         """Carry out a call and record it, or return what was recorded last time."""
         if self.replays(lane):
+            await self._wait_for_turn(request, lane)
             return self._replay(request, lane)
         self._log.check_size()
         number = self._start(request, step=step, changes=changes, lane=lane)
@@ -152,12 +162,22 @@ class Tape:
         assert action.number is not None
         return self._finish(action.number, action.request, result, step=action.step, used=used, changes=False, lane="")
 
+    async def _wait_for_turn(self, request: AnyRequest, lane: str) -> None:
+        """Wait until all recorded calls that finished before the next one in this lane were replayed."""
+        _check_same(request, self._past[lane][0])
+        try:
+            with fail_after(STALL_SECONDS):
+                while self._order[0] is not self._past[lane][0]:
+                    await self._moved.wait()
+        except TimeoutError:
+            raise Diverged(f"replay diverged: {_describe(self._order[0].request)} was not requested again") from None
+
     def _replay(self, request: AnyRequest, lane: str) -> Call:
         before = self._past[lane].popleft()
-        if not request.same_as(before.request):
-            raise Diverged(
-                f"replay diverged: the agent requested {_describe(request)}, the record has {_describe(before.request)}"
-            )
+        _check_same(request, before)
+        self._order.remove(before)
+        self._moved.set()
+        self._moved = Signal()
         return before
 
     def _start(self, request: AnyRequest, *, step: int, changes: bool, lane: str) -> int:
@@ -209,8 +229,9 @@ class _OpenAction:
 def past_of(events: Sequence[Event], *, up_to_step: int | None = None) -> Past:
     """Return the calls that need not be repeated, in the order they finished.
 
-    Calls after the last snapshot count as long as they change nothing, such as a model's reply. With `up_to_step`,
-    only calls up to the snapshot of that step count.
+    Calls after the last snapshot count as long as they change nothing, such as a model's reply, and follow no change:
+    in the main lane of any lane, in the others of their own. With `up_to_step`, only calls up to the snapshot of that
+    step count.
     """
     saved: list[Call] = []
     recent: list[Call] = []
@@ -265,8 +286,20 @@ def join_call(start: CallStarted, end: CallFinished) -> Call:
 
 
 def _before_first_change(calls: list[Call]) -> list[Call]:
-    first = next((index for index, call in enumerate(calls) if call.changes), len(calls))
-    return calls[:first]
+    kept, changed = list[Call](), set[str]()
+    for call in calls:
+        if call.changes:
+            changed.add(call.lane)
+        if not (changed if call.lane == "" else call.lane in changed):
+            kept.append(call)
+    return kept
+
+
+def _check_same(request: AnyRequest, call: Call) -> None:
+    if not request.same_as(call.request):
+        raise Diverged(
+            f"replay diverged: the agent requested {_describe(request)}, the record has {_describe(call.request)}"
+        )
 
 
 def _describe(request: AnyRequest) -> str:

@@ -16,11 +16,9 @@ from typing import Literal
 import anyio
 
 from assay import __version__
-from assay.agents.offers import judge_candidate
 from assay.core.errors import AssayError, NotPrepared, RecordError, RefusedCode, UsageError
 from assay.core.home import Home
 from assay.core.text import quote
-from assay.data.selection import ScoredPart, prepare_selection
 from assay.data.store import load_prepared
 from assay.grading import grade_submission
 from assay.grading.grade import make_grade
@@ -33,11 +31,11 @@ from assay.models.weights import LOCAL, hash_weights
 from assay.records import TrialFile, TrialFolder, read_events
 from assay.records.code import MAX_CODE, check_code, decode_code, find_rerun
 from assay.records.content_store import ContentStore
-from assay.records.events import CandidateScore, LabOpened
-from assay.records.selection import MAX_CANDIDATES, choose_candidate, find_offers, find_pick
+from assay.records.events import LabOpened
 from assay.records.traces import read_traces
 from assay.records.verify import Level, RecordFinding
 from assay.results.attribution import check_attribution
+from assay.results.reselection import find_selection_faults
 from assay.runs.code_rerun import CodeLabs, find_tolerance, rerun_code, scores_agree
 from assay.runs.hashes import (
     hash_of_agent,
@@ -46,7 +44,6 @@ from assay.runs.hashes import (
     hash_of_environment,
     hash_of_folder,
 )
-from assay.runs.trial_setup import find_format_problem
 from assay.tasks import Registry, Task
 
 # One unit of the fifth decimal, to which scores are rounded: another machine may add in another order.
@@ -89,9 +86,19 @@ def compare_trial(
         return
     yield from _regrade(folder, folder.grade, file, task, home, sandbox)
     if file.selection != "own":
-        yield from _check_pick(folder, file, task, home)
+        yield from _reselect(folder, file, task, home)
     if file.submit == "code" and not task.timed:
         yield from _rerun_code(folder, folder.grade, file, task, home, sandbox)
+
+
+def _reselect(folder: TrialFolder, file: TrialFile, task: Task, home: Home) -> Iterator[RecordFinding]:
+    """Score the candidates on hidden rows once more."""
+    name = folder.path.name
+    try:
+        for fault in find_selection_faults(folder, file, task, home):
+            yield RecordFinding(name, "selection", fault)
+    except AssayError as error:
+        yield RecordFinding(name, "selection", f"candidates not scored again: {error}", "unverified")
 
 
 def _rerun_code(
@@ -167,44 +174,6 @@ def _limit(file: TrialFile, task: Task, home: Home) -> TrialFile:
             "resources": resources.model_copy(update=limits),
         }
     )
-
-
-def _check_pick(folder: TrialFolder, file: TrialFile, task: Task, home: Home) -> Iterator[RecordFinding]:
-    """Judge the candidates on hidden rows once more, and compare their scores and the choice with the record."""
-    name, events = folder.path.name, read_events(folder.events)
-    picked, offers = find_pick(events), find_offers(events)
-    if picked is None or picked.selection != file.selection:
-        yield RecordFinding(name, "selection", f"selection is {file.selection}, but the record does not show that pick")
-        return
-    contents = ContentStore(folder.snapshots)
-    part: ScoredPart = "hidden" if file.feedback == "nothing" else "pick"
-    scores = []
-    try:
-        split = prepare_selection(home, load_prepared(home, task, file.edition, file.variant))
-        for candidate in list(offers)[: MAX_CANDIDATES + 1]:
-            content = contents.get_by_digest(candidate)
-            problem = find_format_problem(content, task, home, file)
-            score = (
-                CandidateScore(candidate=candidate, problem=problem)
-                if problem
-                else judge_candidate(split, content, part)
-            )
-            scores.append(score)
-    except AssayError as error:
-        yield RecordFinding(name, "selection", f"candidates are not judged again: {error}", "unverified")
-        return
-    recorded = {entry.candidate: entry.score for entry in picked.scores}
-    for entry in scores:
-        then = recorded.get(entry.candidate)
-        if then != entry.score and not (
-            then is not None
-            and entry.score is not None
-            and math.isclose(then, entry.score, rel_tol=1e-9, abs_tol=_ROUNDING)
-        ):
-            message = f"candidate {entry.candidate[:12]} scores {entry.score} on hidden rows; recorded was {then}"
-            yield RecordFinding(name, "selection", message)
-    if choose_candidate(scores, task.metric.direction, picked.own) != picked.hidden and len(scores) == len(offers):
-        yield RecordFinding(name, "selection", "hidden rows select another candidate than the recorded one")
 
 
 def _check_hashes(name: str, file: TrialFile, task: Task, home: Home) -> Iterator[RecordFinding]:

@@ -4,7 +4,6 @@ A fresh lab has what every agent starts with, and the submitted files. Whatever 
 explained by further runs that change one thing each: the seed, the files of the first lab, or the clock.
 """
 
-import json
 import math
 import time
 from collections.abc import Awaitable, Callable
@@ -16,24 +15,18 @@ from pathlib import Path
 from anyio import to_thread
 
 from assay.agents.offers import CodeOutcome, judge_candidate
-from assay.core.errors import InvalidSubmission, RefusedCode, UnsafePath
-from assay.core.home import Home
+from assay.core.errors import InvalidSubmission, RefusedCode
 from assay.core.quantities import format_duration
 from assay.core.text import one_line
 from assay.data.selection import HiddenSplit, find_obstacle, prepare_selection
 from assay.data.store import load_prepared
 from assay.grading import grade_submission_async
 from assay.grading.result import Grade, Rerun, RerunCause
-from assay.lab import Setup, open_lab
-from assay.lab.interface import SandboxName
 from assay.lab.snapshots import Snapshot
-from assay.records import TrialFile
 from assay.records.code import Code
-from assay.records.content_store import ContentStore
 from assay.records.events import CandidateScore, Reran
-from assay.runs.descriptions import description_of
-from assay.runs.trial_setup import find_format_problem, lab_data, lab_setup, write_starting_files
-from assay.tasks import Task
+from assay.runs.fresh_lab import FreshLabs
+from assay.runs.trial_setup import find_format_problem
 
 SEED_OFFSET = 1_000_000
 _DEVIATIONS = 2.0
@@ -42,6 +35,7 @@ _UNKNOWN_NOISE = 0.02
 _ROUNDING = 1.1e-5
 _MAX_OUTPUT = 4_000
 _CLOCK = ".clock"
+_WITH_CLOCK = ("sh", "-c", f'PYTHONPATH="$PWD/{_CLOCK}" exec "$@"', "sh")
 _CLOCK_CODE = '''\
 """Set the clock of this process back to when the code first ran."""
 import datetime
@@ -94,15 +88,8 @@ class CodeRun:
 
 
 @dataclass(frozen=True)
-class CodeLabs:
+class CodeLabs(FreshLabs):
     """The fresh labs in which the code of one trial is rerun."""
-
-    file: TrialFile
-    task: Task
-    home: Home
-    contents: ContentStore
-    sandbox: SandboxName
-    gpus: tuple[int, ...] = ()
 
     @property
     def seed(self) -> int:
@@ -113,11 +100,6 @@ class CodeLabs:
     def limit(self) -> float:
         """The time limit of a rerun in seconds: that of the whole trial."""
         return self.file.budget.time
-
-    @property
-    def public(self) -> Path:
-        """The public data that the agent's own lab had."""
-        return lab_data(self.file, self.task, self.home).public
 
     def find_unseen(self) -> HiddenSplit | None:
         """Return the data with inputs that the agent's own lab did not have, where the task says that there are any."""
@@ -137,37 +119,25 @@ class CodeLabs:
         """Run code once: with another seed than that of reruns, in an earlier workspace, or at another time."""
         seed = self.seed if seed is None else seed
         variables = {"SEED": str(seed), "PYTHONHASHSEED": str(seed % 2**32)}
-        setup: Setup = lab_setup(self.file, self.task, self.home, self.gpus)
-        setup = replace(setup, data=data, network="none", variables={**setup.variables, **variables})
+        files = {path: text.encode() for path, text in code.files.items()}
+        if clock:
+            offset = clock.timestamp() - time.time()
+            files[f"{_CLOCK}/sitecustomize.py"] = _CLOCK_CODE.format(offset=offset).encode()
+        command = [*_WITH_CLOCK, *code.command] if clock else list(code.command)
+        fresh = await self.run_command(
+            command, seconds=self.limit, data=data, variables=variables, files=files, snapshot=snapshot
+        )
+        completed = fresh.completed
+        output = f"{completed.stdout.text}\n{completed.stderr.text}".strip()[-_MAX_OUTPUT:]
+        timeout = completed.ended == "time"
+        run = CodeRun(fresh.submission, None, round(completed.seconds, 3), output, fresh.sealed, timeout)
+        if fresh.submission is not None:
+            return run
+        lines = [line for line in completed.stderr.text.splitlines() if line.strip()]
         name = self.task.submission.file
-        async with open_lab(self.home, setup, sandbox=self.sandbox) as lab:
-            if snapshot:
-                await lab.restore(self.contents.snapshots, snapshot)
-            else:
-                await write_starting_files(lab, self.task, description_of(self.file, self.task))
-            if name not in self.task.starter:
-                await lab.run(["rm", "-rf", "--", name], seconds=60)
-            for path, text in code.files.items():
-                await lab.write(path, text.encode())
-            if clock:
-                offset = clock.timestamp() - time.time()
-                await lab.write(f"{_CLOCK}/sitecustomize.py", _CLOCK_CODE.format(offset=offset).encode())
-                variables["PYTHONPATH"] = f"{lab.paths.workspace}/{_CLOCK}"
-            left = {"seconds_left": self.limit, "steps_left": 1}
-            await lab.write_status(json.dumps(left).encode())
-            variables["DEADLINE"] = f"{time.time() + self.limit:.0f}"
-            completed = await lab.run(code.command, seconds=self.limit, variables=variables)
-            output = f"{completed.stdout.text}\n{completed.stderr.text}".strip()[-_MAX_OUTPUT:]
-            timeout = completed.ended == "time"
-            run = CodeRun(None, None, round(completed.seconds, 3), output, lab.sealing.sealed, timeout)
-            try:
-                content = await lab.read(name, max_size=self.task.submission.max_size)
-            except UnsafePath:
-                lines = [line for line in completed.stderr.text.splitlines() if line.strip()]
-                what = f"exceeded its limit of {format_duration(self.limit)}" if timeout else f"wrote no {name}"
-                ended = f" (exit code {completed.code}{': ' + one_line(lines[-1], 200) if lines else ''})"
-                return replace(run, reason=f"the code {what}{'' if timeout else ended}")
-            return replace(run, content=content)
+        what = f"exceeded its limit of {format_duration(self.limit)}" if timeout else f"wrote no {name}"
+        ended = f" (exit code {completed.code}{': ' + one_line(lines[-1], 200) if lines else ''})"
+        return replace(run, reason=f"the code {what}{'' if timeout else ended}")
 
     async def make(self, code: Code) -> CodeOutcome:
         """Return what code makes in a fresh lab, or why it makes nothing."""

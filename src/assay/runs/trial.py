@@ -274,6 +274,7 @@ class Trial:
                 offers=offers,
                 solution=agent.find_solution(task) if self._submits_code else None,
                 claims=file.claim,
+                run_fresh=labs.run_beside,
             )
             crash = await _let_agent_work(agent, bench, log, file.pressure)
             self.lease.check()

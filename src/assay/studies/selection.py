@@ -255,7 +255,7 @@ def _draw(trials: Mapping[str, Sequence[SelectionTrial]], levels: Mapping[str, S
 
 def plan_report(plan: Plan, settings: SelectionSettings, local: bool) -> list[Plan]:
     """Return the plan with both picks recorded, on the tasks where a hidden part can be split off."""
-    tasks = tuple(task for task in plan.tasks if find_obstacle(task) is None)
+    tasks = tuple(task for task in plan.tasks if find_obstacle(task.in_edition(plan.edition or task.edition)) is None)
     if not tasks:
         raise UsageError("No hidden part can be split off these tasks; assay tasks --selection lists where it can")
     return [replace(plan, tasks=tasks, selection="report")]

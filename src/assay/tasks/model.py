@@ -118,9 +118,16 @@ class Data(Model):
 class Selection(Model):
     """How a hidden validation part is split off the public training data, where candidates are selected on one.
 
-    Most tasks need none of this: a table for training and one for test, with ids, tell all there is to know. A task
-    whose data looks otherwise has a `selection.py` with a function `split(job)`; see `assay.data.selection`.
+    Most tasks need none of this: a table for training and one for test, with ids, tell all there is to know. With
+    `derived`, the task's own `prepare.py` splits it off. A task whose data allows neither has a `selection.py` with a
+    function `split(job)`; see `assay.data.selection`.
     """
+
+    derived: bool = Field(
+        default=False,
+        description="run `prepare.py` again with more test rows: the splits of `assay.data.splits` that it calls then "
+        "keep to their own groups and order",
+    )
 
     group: tuple[str, ...] = Field(
         default=(),

@@ -1,7 +1,7 @@
 """The search agent: AIDE's tree search over complete scripts, with a choice of policies."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,14 +15,17 @@ from pydantic import Field
 
 from assay.agents.agent import Agent, format_label
 from assay.agents.aide.context import make_system_prompt
-from assay.agents.aide.draft import DraftConfig, write_script
+from assay.agents.aide.draft import Draft, DraftConfig, write_script
 from assay.agents.aide.execute import (
     BEST_SOLUTION,
     Attempt,
     Candidate,
     NoMetric,
+    Review,
     evaluate_node,
+    execute_beside,
     execute_scripts,
+    inspect_beside,
     parse_metric,
     rerun_script,
     run_all,
@@ -31,14 +34,16 @@ from assay.agents.aide.execute import (
 from assay.agents.aide.operators import Memory, OperatorPrompts
 from assay.agents.aide.policies import POLICIES, PolicySettings
 from assay.agents.aide.published import PublishedSearch, published_command
-from assay.agents.aide.review import review_attempts
+from assay.agents.aide.review import review_attempts, review_output
+from assay.agents.aide.workers import keep_busy
 from assay.agents.prompts import Templates
 from assay.agents.workbench import Workbench
 from assay.core.plugins import split_path
 from assay.core.quantities import Seconds
+from assay.lab.interface import Share
 from assay.records import Journal
 from assay.records.code import Solution
-from assay.records.events import SearchNode
+from assay.records.events import CommandResult, SearchNode
 from assay.tasks import Task
 
 CONFIRMATION_SEED_OFFSET = 1_000_003
@@ -71,6 +76,13 @@ class Aide(PolicySettings, Agent):
     """A folder with templates that replace those of this package, for custom agents."""
 
     parallel: int | None = Field(None, ge=1, description="scripts to run in parallel; default: the lab's cores")
+    labs: int = Field(
+        1,
+        ge=1,
+        le=64,
+        description="labs beside each other that divide the trial's cores, memory and GPUs; each begins its next "
+        "script as soon as the last one has ended, instead of waiting for all that run in parallel",
+    )
     exec_seconds: Seconds | None = Field(None, description="time limit of a script; default: exec_share")
     exec_share: float = Field(0.2, gt=0, le=1, description="time limit of a script, as a share of the time left")
     review: bool = Field(False, description="have the model in the role `review` check the output of each script")
@@ -111,7 +123,9 @@ class Aide(PolicySettings, Agent):
         prompts = OperatorPrompts(templates, await make_system_prompt(bench, templates), memory, self.adaptive)
         config = DraftConfig(bench, prompts, self.max_attempts, partial(self._time_limit, bench))
         state = SearchState(bench, config, Journal(bench.task.metric.direction))
-        while bench.clock.steps_left > self._reserved_steps(bench):
+        if self.labs > 1:
+            await keep_busy(self.labs, _Workers(self, state))
+        while bench.clock.steps_left > self.reserved_steps(bench):
             await self._run_round(state)
         if self.confirm:
             await self._confirm_best(state)
@@ -140,14 +154,18 @@ class Aide(PolicySettings, Agent):
 
     def _choose_nodes(self, state: SearchState) -> list[SearchNode]:
         """Choose the nodes of a round one after another, each choice knowing the ones before it."""
-        bench, first = state.bench, len(state.journal.nodes)
-        count = min(self.parallel or bench.task.resources.cores, bench.clock.steps_left - self._reserved_steps(bench))
-        policy = POLICIES.load(self.policy)
-        for id in range(first, first + count):
-            known = replace(state.journal, spent=id / bench.clock.budget.steps)
-            choice = policy(known, Random(f"{bench.seed} {id}"), self)
-            state.journal = state.journal.put(SearchNode(id=id, operator=choice.operator, parents=choice.parents))
-        return list(state.journal.nodes[first:])
+        bench = state.bench
+        count = min(self.parallel or bench.task.resources.cores, bench.clock.steps_left - self.reserved_steps(bench))
+        return [self.choose_node(state) for _ in range(count)]
+
+    def choose_node(self, state: SearchState) -> SearchNode:
+        """Have the policy choose what to try next, knowing what is still being evaluated."""
+        id = len(state.journal.nodes)
+        known = replace(state.journal, spent=id / state.bench.clock.budget.steps)
+        choice = POLICIES.load(self.policy)(known, Random(f"{state.bench.seed} {id}"), self)
+        node = SearchNode(id=id, operator=choice.operator, parents=choice.parents)
+        state.journal = state.journal.put(node)
+        return node
 
     async def _record(self, state: SearchState, node: SearchNode, attempt: Attempt | None = None) -> None:
         """Put an evaluated node into the journal and the record, and keep the submissions of the best ones."""
@@ -160,7 +178,7 @@ class Aide(PolicySettings, Agent):
         if node.good and attempt and attempt.submission is not None:
             state.candidates[node.id] = Candidate(node, attempt.submission)
             ranked = sorted(state.candidates, key=lambda id: (-state.journal.value(state.journal.nodes[id]), id))
-            kept = ranked[: max(1, self._reserved_steps(state.bench))]
+            kept = ranked[: max(1, self.reserved_steps(state.bench))]
             state.candidates = {id: state.candidates[id] for id in kept}
 
     async def _confirm_best(self, state: SearchState) -> None:
@@ -186,10 +204,64 @@ class Aide(PolicySettings, Agent):
                 await state.bench.claim(best.metric, did=best.plan)
         await state.bench.snapshot()
 
-    def _reserved_steps(self, bench: Workbench) -> int:
+    async def develop_beside(self, state: SearchState, node: SearchNode, lab: int) -> "Developed":
+        """Have the script of a node written, run it in a lab of its own, and have it reviewed."""
+        draft = await write_script(state.config, state.journal, node)
+        if not draft.node.code:
+            return Developed(draft)
+        share = Share(lab, self.labs)
+        result = await execute_beside(state.bench, draft.node, self._time_limit(state.bench), share)
+        review = None
+        if self.review:
+            review = await review_output(state.bench, state.config.prompts.templates, draft.node, result)
+        return Developed(draft, result, review)
+
+    async def take_result(self, state: SearchState, developed: "Developed") -> None:
+        """Record what came of a node, and submit the best one so far."""
+        bench, node = state.bench, developed.draft.node
+        if developed.draft.reasons:
+            await bench.note("unreadable replies", cause="format", reason="; ".join(developed.draft.reasons))
+        attempt = await inspect_beside(bench, node, developed.result) if developed.result else None
+        if attempt:
+            node = evaluate_node(node, attempt, developed.review)
+            if self.feedback and node.good and attempt.submission is not None:
+                await bench.write(f"nodes/{node.id}/{bench.task.submission.file}", attempt.submission)
+        await self._record(state, node, attempt)
+        await self._submit(state, state.journal.best)
+
+    def reserved_steps(self, bench: Workbench) -> int:
         """Return the number of steps reserved for rerunning the best nodes."""
         return min(self.confirm, bench.clock.budget.steps // 2)
 
     def _time_limit(self, bench: Workbench) -> float:
         """Return the time limit of a script in seconds."""
         return self.exec_seconds or bench.clock.seconds_left * self.exec_share
+
+
+@dataclass(frozen=True)
+class Developed:
+    """A node with how its script ended in a lab of its own, if there is one, and what a review says."""
+
+    draft: Draft
+    result: CommandResult | None = None
+    review: Review | None = None
+
+
+@dataclass(frozen=True)
+class _Workers:
+    """A search whose labs do not wait for each other."""
+
+    agent: Aide
+    state: SearchState
+
+    async def start(self, lab: int) -> Callable[[], Awaitable[Developed]] | None:
+        bench = self.state.bench
+        if bench.clock.steps_left <= self.agent.reserved_steps(bench):
+            return None
+        bench.clock.step()
+        node = self.agent.choose_node(self.state)
+        await bench.note("node begun", node=node.id, lab=lab)
+        return partial(self.agent.develop_beside, self.state, node, lab)
+
+    async def finish(self, result: Developed) -> None:
+        await self.agent.take_result(self.state, result)

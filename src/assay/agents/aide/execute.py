@@ -17,6 +17,7 @@ import anyio
 from assay.agents.outcomes import format_streams
 from assay.agents.workbench import Workbench
 from assay.core.errors import UnsafePath
+from assay.lab.interface import Share
 from assay.records.events import CommandResult, Execution, SearchNode
 
 BEST_SOLUTION = "best_solution.py"
@@ -32,6 +33,9 @@ _ENDINGS = {
     "disk": "it filled the disk",
     "output": "it printed too much",
 }
+
+_FAILED = "the script that should write it failed"
+_FROM_STDIN = ("sh", "-c", f"cat > {_SCRIPT} && exec python {_SCRIPT}")
 
 T = TypeVar("T")
 
@@ -71,9 +75,28 @@ async def execute_scripts(bench: Workbench, nodes: Sequence[SearchNode], seconds
     """Run the scripts of some nodes in parallel, and check their submissions."""
     folders = {node.id: f"nodes/{node.id}" for node in nodes}
     results = await _run(bench, nodes, folders, seconds, {})
-    attempts = [await _inspect(bench, folders[node.id], result) for node, result in zip(nodes, results, strict=True)]
+    attempts = [await _inspect(bench, folders, node, result) for node, result in zip(nodes, results, strict=True)]
     await _clean_up(bench, list(folders.values()))
     return attempts
+
+
+async def execute_beside(bench: Workbench, node: SearchNode, seconds: float, share: Share) -> CommandResult:
+    """Run the script of a node in a lab of its own."""
+    script = node.code.encode(errors="replace")
+    return await bench.run_fresh(_FROM_STDIN, seconds=seconds, stdin=script, lane=lane_of(node), share=share)
+
+
+async def inspect_beside(bench: Workbench, node: SearchNode, result: CommandResult) -> Attempt:
+    """Check the submission that a script left in a lab of its own."""
+    execution = describe_execution(result)
+    if node.operator == "ablate":
+        return Attempt(execution, result.stdout)
+    if not execution.succeeded:
+        return Attempt(execution, result.stdout, _FAILED)
+    if result.submission is None:
+        return Attempt(execution, result.stdout, f"it wrote no {bench.task.submission.file}")
+    content = bench.read_content(result.submission)
+    return _make_attempt(bench, execution, result, await bench.validate(sent=content), content)
 
 
 async def rerun_script(bench: Workbench, node: SearchNode, seconds: float, seed: int) -> str:
@@ -98,6 +121,9 @@ def evaluate_node(node: SearchNode, attempt: Attempt, review: Review | None = No
     A review may add a summary, call the node buggy, and supply the metric if the script printed no line for it.
     """
     reason = None if attempt.execution.succeeded else _describe_ending(attempt.execution)
+    if node.operator == "ablate":
+        status = "measured" if attempt.execution.succeeded else "buggy"
+        return node.model_copy(update={"status": status, "execution": attempt.execution, "reason": reason or ""})
     metric = None
     try:
         metric = parse_metric(attempt.stdout)
@@ -199,20 +225,35 @@ def _make_command(bench: Workbench, folder: str, variables: Mapping[str, str]) -
     return ["sh", "-c", "; ".join(parts)]
 
 
-async def _inspect(bench: Workbench, folder: str, result: CommandResult | str) -> Attempt:
+async def _inspect(
+    bench: Workbench, folders: Mapping[int, str], node: SearchNode, result: CommandResult | str
+) -> Attempt:
     if isinstance(result, str):
         return Attempt(Execution(ended="exit", code=1, seconds=0.0, output=result), "", result)
-    stdout = result.stdout
-    output = format_streams(stdout, result.stderr, _MAX_OUTPUT)
-    execution = Execution(ended=result.ended, code=result.code, seconds=result.seconds, output=output)
+    execution = describe_execution(result)
+    if node.operator == "ablate":
+        return Attempt(execution, result.stdout)
     if not execution.succeeded:
-        return Attempt(execution, stdout, "the script that should write it failed")
-    path = f"{folder}/{bench.task.submission.file}"
+        return Attempt(execution, result.stdout, _FAILED)
+    path = f"{folders[node.id]}/{bench.task.submission.file}"
     reason = await bench.validate(path)
+    content = None if reason else await bench.read(path, max_size=bench.task.submission.max_size)
+    return _make_attempt(bench, execution, result, reason, content)
+
+
+def describe_execution(result: CommandResult) -> Execution:
+    """Return how a script ended, with its output."""
+    output = format_streams(result.stdout, result.stderr, _MAX_OUTPUT)
+    return Execution(ended=result.ended, code=result.code, seconds=result.seconds, output=output)
+
+
+def _make_attempt(
+    bench: Workbench, execution: Execution, result: CommandResult, reason: str | None, content: bytes | None
+) -> Attempt:
     if reason:
-        output = f"{output}\n\nFormat check of {bench.task.submission.file}: {reason}"
-        return Attempt(execution.model_copy(update={"output": output}), stdout, reason)
-    return Attempt(execution, stdout, None, await bench.read(path, max_size=bench.task.submission.max_size))
+        output = f"{execution.output}\n\nFormat check of {bench.task.submission.file}: {reason}"
+        return Attempt(execution.model_copy(update={"output": output}), result.stdout, reason)
+    return Attempt(execution, result.stdout, None, content)
 
 
 def _describe_ending(execution: Execution) -> str:

@@ -6,7 +6,9 @@ from typing import Literal
 from assay.records import Journal
 from assay.records.events import SearchNode
 
-Operator = Literal["draft", "debug", "improve", "crossover"]
+Operator = Literal["draft", "debug", "improve", "crossover", "ablate", "refine"]
+"""`ablate` measures what each part of a good solution contributes, and `refine` changes the part that matters most:
+its parents are the solution and the measurement."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,8 @@ def open_bugs(journal: Journal, max_debug_depth: int, max_debug_seconds: float |
 
     Nodes are excluded if they and the fixes that led to them ran for more than `max_debug_seconds`.
     """
-    candidates = (node for node in journal.nodes if node.buggy and node.code and not journal.children(node))
+    fixable = (node for node in journal.nodes if node.buggy and node.code and node.operator != "ablate")
+    candidates = (node for node in fixable if not journal.children(node))
     chains = {node.id: fix_chain(journal, node) for node in candidates}
     return tuple(
         chain[-1]

@@ -76,10 +76,13 @@ def make_messages(
         hint = complexity_hint(journal, node) if prompts.complexity_hints else ""
         values["memory"] = summarize_nodes(journal, prompts.memory.size // divisor, failures=prompts.memory.failures)
         values["complexity"] = f"{hint}\n" if hint else ""
-    if node.operator in ("improve", "crossover"):
+    if node.operator in ("improve", "crossover", "ablate", "refine"):
         values |= _describe_good(parents[0])
-    if node.operator == "improve":
+    if node.operator in ("improve", "ablate"):
         values["output"] = _output_block(parents[0], _MAX_GOOD_OUTPUT // divisor)
+    if node.operator == "refine":
+        values["ablation"] = _output_block(parents[1], _MAX_OUTPUT // divisor)
+        values["measured"] = ", ".join(map(str, parents[1].parents))
     if node.operator == "crossover":
         values |= {f"other_{name}": text for name, text in _describe_good(parents[1]).items()}
     values["siblings"] = describe_siblings(journal, node)
@@ -117,6 +120,8 @@ def _describe_work(node: SearchNode) -> str:
         "draft": "a new draft",
         "debug": f"a fix of solution {parents}",
         "improve": f"an improvement of solution {parents}",
+        "ablate": f"a measurement of what the parts of solution {parents} contribute",
+        "refine": f"a change of the part of solution {node.parents[0] if node.parents else ''} that matters most",
         "crossover": f"a combination of solutions {parents}",
     }
     return phrases[node.operator]

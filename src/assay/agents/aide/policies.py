@@ -30,7 +30,7 @@ class PolicySettings(Settings):
     )
     policy: str = Field(
         "greedy",
-        description="greedy, mcts, evolution, restarts or random, or your own: path.py:function",
+        description="greedy, mcts, evolution, restarts, ablation or random, or your own: path.py:function",
     )
     policy_hash: str = Field("", description="hash of the file of a policy of your own when the trial was planned")
     drafts: int = Field(5, ge=1, description="greedy, random: solutions drafted from scratch before any is improved")
@@ -57,9 +57,18 @@ class PolicySettings(Settings):
     )
     max_pool: int = Field(20, ge=1, description="evolution: max nodes that can become parents")
     temperature: float = Field(1.0, ge=0.01, description="evolution: softmax temperature of parent selection")
-    patience: int = Field(5, ge=1, description="restarts: improvements without a gain after which it drafts again")
+    patience: int = Field(
+        5,
+        ge=1,
+        description="restarts: improvements without a gain after which it drafts again; ablation: refinements after "
+        "which it measures again what matters",
+    )
     final_share: float = Field(
-        0.3, ge=0, le=1, description="restarts: share of the steps at the end in which the best solution is improved"
+        0.3,
+        ge=0,
+        le=1,
+        description="share of the steps at the end in which restarts improves the best solution, and ablation combines "
+        "the best two",
     )
 
     @model_validator(mode="before")
@@ -119,6 +128,26 @@ def restarts(journal: Journal, random: Random, settings: PolicySettings) -> Choi
     best = max(line, key=lambda node: (journal.value(node), -node.id))
     tries = sum(node.operator == "improve" and node.id > best.id for node in journal.nodes)
     return Choice("draft") if tries >= settings.patience else Choice("improve", (best.id,))
+
+
+def ablation(journal: Journal, random: Random, settings: PolicySettings) -> Choice:
+    """MLE-STAR's refinement: measure what the parts of the best solution contribute, and change what matters most.
+
+    A measurement serves for several refinements, all of the best solution so far, and then there is another one. At the
+    end, the best two solutions are combined.
+    """
+    if choice := _draft_or_debug(journal, random, settings):
+        return choice
+    assert journal.best is not None
+    if journal.spent >= 1 - settings.final_share and len(journal.good) > 1:
+        best, second = sorted(journal.good, key=lambda node: (-journal.value(node), node.id))[:2]
+        return Choice("crossover", (best.id, second.id))
+    ablations = [node for node in journal.nodes if node.operator == "ablate" and not node.buggy]
+    if not ablations or len(journal.children(ablations[-1])) >= settings.patience:
+        return Choice("ablate", (journal.best.id,))
+    if ablations[-1].status == "pending":
+        return Choice("improve", (journal.best.id,))
+    return Choice("refine", (journal.best.id, ablations[-1].id))
 
 
 def _draft_or_debug(journal: Journal, random: Random, settings: PolicySettings) -> Choice | None:

@@ -4,14 +4,14 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from assay.agents.aide.execute import Attempt, Review, is_usable_metric, lane_of, run_all
+from assay.agents.aide.execute import Attempt, Review, describe_execution, is_usable_metric, lane_of, run_all
 from assay.agents.prompts import Templates
 from assay.agents.replies import code_block
 from assay.agents.workbench import Workbench
 from assay.core.errors import ModelError, PromptTooLong
 from assay.models import Message, Tool
 from assay.records import OutOfBudget
-from assay.records.events import SearchNode
+from assay.records.events import CommandResult, SearchNode
 
 REVIEW = "review"
 REVIEW_TOOL = Tool(
@@ -44,18 +44,25 @@ async def review_attempts(
     """Return the review of each executed script by the id of its node."""
     # A reply becomes durable only with a snapshot of the workspace that it is about.
     await bench.snapshot()
-    reviews = await run_all([partial(_review, bench, templates, node, attempt) for node, attempt in attempts])
-    return dict(zip((node.id for node, _ in attempts), reviews, strict=True))
+    jobs = [partial(_review, bench, templates, node, attempt.execution.output) for node, attempt in attempts]
+    return dict(zip((node.id for node, _ in attempts), await run_all(jobs), strict=True))
 
 
-async def _review(bench: Workbench, templates: Templates, node: SearchNode, attempt: Attempt) -> Review | None:
+async def review_output(
+    bench: Workbench, templates: Templates, node: SearchNode, result: CommandResult
+) -> Review | None:
+    """Return the review of a script that was executed in a lab of its own."""
+    return await _review(bench, templates, node, describe_execution(result).output)
+
+
+async def _review(bench: Workbench, templates: Templates, node: SearchNode, output: str) -> Review | None:
     """Return the review of a node; None if the model gives no usable reply or is unavailable."""
     prompt = templates.fill(
         "review",
         task=bench.description.strip(),
         submission=bench.task.submission.file,
         code=code_block(node.code, "python"),
-        output=code_block(attempt.execution.output),
+        output=code_block(output),
     )
     messages = [Message(role="user", text=prompt)]
     try:

@@ -15,6 +15,7 @@ from assay.agents.mlagentbench.actions import (
     ACTIONS,
     DEFAULT_ACTIONS,
     FINAL_ANSWER,
+    OFFER,
     PUBLISHED_ORDER,
     REQUEST_HELP,
     VALIDATE,
@@ -47,6 +48,9 @@ MAX_MALFORMED = 50
 """Malformed calls in a row, none of which takes a step, that end a trial under the published rules."""
 
 
+OFFERS = f'"{OFFER}" offers your submission as a candidate.'
+
+
 @dataclass
 class AgentState:
     """The progress of an agent: its turns so far, and how much its context had to be compressed.
@@ -69,6 +73,7 @@ class ActionAgent(Agent):
     asks_models: ClassVar[bool] = True
     calls: ClassVar[tuple[str, ...]] = (
         "model",
+        "offer",
         "action",
         "command",
         "python",
@@ -126,7 +131,8 @@ class ActionAgent(Agent):
         )
         if context.published:
             await bench.execute(["mkdir", "-p", BACKUPS], seconds=LOOKUP_SECONDS)
-        state = AgentState(context, self.offered_actions(), self.callable_actions())
+        offer = [ACTIONS[OFFER]] if bench.offers else []
+        state = AgentState(context, [*self.offered_actions(), *offer], [*self.callable_actions(), *offer])
         while (call := await self._next_call(state)) is not None:
             if self.rules == "published" and (reason := _find_mismatch(state, call)):
                 if not await self._add_malformed(state, call, reason):
@@ -155,7 +161,7 @@ class ActionAgent(Agent):
         offered = self.offered_actions()
         if self.rules == "default":
             return offered
-        hidden = (VALIDATE, REQUEST_HELP)
+        hidden = (VALIDATE, OFFER, REQUEST_HELP)
         return list(dict.fromkeys([*offered, *(each for each in ACTIONS.values() if each.name not in hidden)]))
 
     def parse_reply(self, state: AgentState, reply: Reply) -> ActionCall:
@@ -268,7 +274,9 @@ class ActionAgent(Agent):
     def _messages(self, state: AgentState, memory: str, complaint: str) -> list[Message]:
         bench, templates = state.context.bench, state.context.templates
         published = state.context.published
-        task = bench.description.strip() if published else briefing(bench, check=self._describe_check(state))
+        task = (
+            bench.description.strip() if published else briefing(bench, check=self._describe_check(state), offer=OFFERS)
+        )
         system = templates.fill(
             self.prompt,
             actions=describe_actions(state.actions) if self.protocol == "text" else "",

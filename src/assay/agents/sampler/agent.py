@@ -7,15 +7,19 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from assay.agents.agent import Agent
-from assay.agents.automl.agent import describe_task, find_obstacle, read_script
+from assay.agents.automl.agent import describe_task, find_obstacle
 from assay.agents.workbench import Workbench
 from assay.core.errors import UnsafePath
 from assay.records import Journal
+from assay.records.code import Solution
 from assay.records.events import SearchNode
 from assay.tasks import Task
 
 SAMPLE = ("python", "-W", "ignore", "sample.py")
+KEPT = "kept.json"
 RESULTS = "candidates/results.jsonl"
+_SCRIPTS = {"automl.py": "automl", "evaluate.py": "chooser", "sample.py": "sampler"}
+"""The files that the search consists of, and the packages of their agents."""
 
 
 class Sampler(Agent):
@@ -44,6 +48,10 @@ class Sampler(Agent):
         """Refuse the tasks that automl refuses."""
         return find_obstacle("sampler", task)
 
+    def find_solution(self, task: Task) -> Solution:
+        """Return the training of the pipeline that it submits."""
+        return Solution((*SAMPLE, KEPT), (KEPT, *_SCRIPTS))
+
     async def work(self, bench: Workbench) -> None:
         """Train all pipelines in one command, record each as a node, and submit the best by its own validation."""
         config = describe_task(bench.task) | {
@@ -55,21 +63,22 @@ class Sampler(Agent):
             "seconds": bench.clock.seconds_left * self.share,
             "results": RESULTS,
         }
-        package = files("assay.agents")
         await bench.write("sampler.json", json.dumps(config, indent=2))
-        await bench.write("automl.py", read_script())
-        await bench.write("evaluate.py", package.joinpath("chooser", "evaluate.py").read_bytes())
-        await bench.write("sample.py", package.joinpath("sampler", "sample.py").read_bytes())
+        for name, folder in _SCRIPTS.items():
+            source = "search.py" if folder == "automl" else name
+            await bench.write(name, files("assay.agents").joinpath(folder, source).read_bytes())
         await bench.run(SAMPLE)
         journal, contents = Journal(bench.task.metric.direction), dict[int, bytes]()
         for record in await self._read_results(bench):
             content = await bench.read(record["file"], max_size=bench.task.submission.max_size)
             loss = float(record["loss"])
+            kept = config | {"pipeline": record["pipeline"], "number": len(journal.nodes)}
             node = SearchNode(
                 id=len(journal.nodes),
                 operator="draft" if record["parent"] is None else "improve",
                 parents=() if record["parent"] is None else (int(record["parent"]),),
                 plan=json.dumps(record["pipeline"]),
+                code=json.dumps(kept, indent=2),
                 status="good",
                 metric=loss,
                 lower_is_better=True,
@@ -78,6 +87,7 @@ class Sampler(Agent):
             contents[node.id] = content
         if journal.best:
             await bench.write(bench.task.submission.file, contents[journal.best.id])
+            await bench.write(KEPT, journal.best.code)
         await bench.snapshot()
 
     async def _read_results(self, bench: Workbench) -> list[dict[str, Any]]:

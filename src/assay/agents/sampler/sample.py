@@ -1,9 +1,11 @@
 """Train random pipelines and write the predictions and the validation loss of each. Runs inside the lab.
 
-Reads `sampler.json` and `data/`. Features, labels and losses are those of the scripts next to it.
+Reads `sampler.json` and `data/`. Features, labels and losses are those of the scripts next to it. With the name of a
+file, it trains the one pipeline in it again, on the rows that it had, and submits it.
 """
 
 import json
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -20,13 +22,21 @@ DECIMALS = 4
 def main() -> None:
     """Train one pipeline after another until there are enough, or the time is over."""
     started = time.monotonic()
-    config = json.loads(Path("sampler.json").read_text())
+    kept = sys.argv[1:]
+    config = json.loads(Path(kept[0] if kept else "sampler.json").read_text())
     train, test = (automl.read_table(automl.DATA / config["data"][part]) for part in ("train", "test"))
     labels = automl.find_labels(config, train)
     inputs, unseen = automl.find_features(config, train, test)
     automl.submit_constant(config, test, labels)
     random = np.random.default_rng([config["seed"], KINDS.index("rf"), config["rows"]])
-    fixed = split(config, len(labels), random)
+    fixed, tables = split(config, len(labels), random), (test, labels, inputs, unseen)
+    if kept:
+        rows = fixed
+        for _ in range(config["number"] + 1 if config["search"] == "noisy" else 0):
+            draw(config, random)
+            rows = split(config, len(labels), random)
+        train_pipeline(config, config["pipeline"], rows, tables, config["submission"])
+        return
     results = Path(config["results"])
     results.parent.mkdir(exist_ok=True)
     best: dict[str, Any] | None = None
@@ -38,7 +48,7 @@ def main() -> None:
             pipeline = change(best["pipeline"], config, random) if changed else draw(config, random)
             rows = split(config, len(labels), random) if config["search"] == "noisy" else fixed
             file = f"candidates/{number}.csv"
-            loss = train_pipeline(config, pipeline, rows, (test, labels, inputs, unseen), file)
+            loss = train_pipeline(config, pipeline, rows, tables, file)
             record = {"pipeline": pipeline, "loss": loss, "file": file, "parent": best["number"] if changed else None}
             print(json.dumps(record), file=log, flush=True)
             if best is None or loss < best["loss"]:

@@ -19,7 +19,14 @@ from assay.agents.mlagentbench.actions.assistant import (
 )
 from assay.agents.mlagentbench.actions.definition import Action, ActionContext, Argument, tool_name
 from assay.agents.mlagentbench.actions.edits import edit_script, edit_script_segment, undo_edit_script
-from assay.agents.mlagentbench.actions.execution import VALIDATE, execute_script, python_repl, validate_submission
+from assay.agents.mlagentbench.actions.execution import (
+    OFFER,
+    VALIDATE,
+    execute_script,
+    offer_submission,
+    python_repl,
+    validate_submission,
+)
 from assay.agents.mlagentbench.actions.files import (
     append_file,
     copy_file,
@@ -36,7 +43,7 @@ ACTIONS: Mapping[str, Action] = {
     for each in (
         list_files, read_file, write_file, append_file, copy_file, inspect_script_lines, undo_edit_script,
         execute_script, python_repl, understand_file, edit_script, edit_script_segment, reflection, append_summary,
-        retrieval, request_help, validate_submission, final_answer,
+        retrieval, request_help, validate_submission, offer_submission, final_answer,
     )
 }  # fmt: skip
 """Every action by its name."""
@@ -57,6 +64,7 @@ __all__ = [
     "ACTIONS",
     "DEFAULT_ACTIONS",
     "FINAL_ANSWER",
+    "OFFER",
     "PUBLISHED_ORDER",
     "REQUEST_HELP",
     "RESEARCH_LOG",

@@ -8,7 +8,7 @@ from assay.agents.observation import ActionFailed, Observation
 from assay.agents.outcomes import LIMITS, NO_OUTPUT, check_submission, describe_end, format_streams
 from assay.core.text import cut_middle
 
-VALIDATE = "Validate Submission"
+VALIDATE, OFFER = "Validate Submission", "Offer Submission"
 
 
 @action("Execute Script", returns="how the script ended, and what it printed to stdout and stderr")
@@ -50,6 +50,12 @@ async def validate_submission(context: ActionContext) -> Observation:
     """Check the format of the submission in the workspace: its columns, rows and values. You get no score, and the
     number of checks is recorded."""
     return Observation(await check_submission(context.bench))
+
+
+@action(OFFER, returns="that the candidate is kept, and what you may know about its score")
+async def offer_submission(context: ActionContext) -> Observation:
+    """Offer the submission in the workspace as a candidate for the final one."""
+    return Observation((await context.bench.offer()).reply)
 
 
 async def _check_script(context: ActionContext, path: str, name: str) -> None:

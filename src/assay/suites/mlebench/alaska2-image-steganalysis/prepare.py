@@ -22,7 +22,9 @@ def prepare(job: PrepareJob) -> None:
     size = TEST if len(covers) > TEST else len(covers) // SMALLER_SHARE
     train, test = ([covers[row] for row in side] for side in random_rows(len(covers), test=size, seed=42))
     draw = random.Random(0)
-    draw.shuffle(test)
+    first = test[:size]
+    draw.shuffle(first)
+    test[:size] = first
     versions = ["Cover" if draw.choice([True, False]) else draw.choice(ALGORITHMS) for _ in test]
     names = [f"{number:04d}.jpg" for number in range(1, len(test) + 1)]
     answers = pd.DataFrame({"Id": names, "Label": [int(version != "Cover") for version in versions]})

@@ -23,7 +23,7 @@ def prepare(job: PrepareJob) -> None:
     ids = information["image_file"].str.replace(".tiff", "", regex=False)
     sizes = pd.DataFrame({"id": ids, **information[["width_pixels", "height_pixels"]]})
     answers = test.merge(sizes, on="id")
-    if len(answers) != TEST:
+    if len(answers) != len(test):
         raise SourceError(f"{INFORMATION} must have one row for each image of train.csv")
     pandas_tables.write(train, job.public / "train.csv")
     pandas_tables.write(information[ids.isin(masks["id"])], job.public / INFORMATION)

@@ -2,6 +2,7 @@
 
 from assay.data import files, pandas_tables
 from assay.data.job import PrepareJob
+from assay.data.splits import by_predicate, widen
 
 from .._shared.tfrecords import copy_features, read_image_names, renumber_files
 
@@ -12,7 +13,8 @@ FACTS = ["image_name", "patient_id", "sex", "age_approx", "anatom_site_general_c
 def prepare(job: PrepareJob) -> None:
     """Split by TFRecord file, with rows in raw order; `fixed` removes the labels from the test TFRecord files."""
     records = [path for path in files.list_files(job.raw / "tfrecords", ".tfrec") if path.name.startswith("train")]
-    held_out = [job.raw / "tfrecords" / name for name in TEST_RECORDS]
+    files_of = widen(by_predicate([path.name in TEST_RECORDS for path in records]))
+    kept, held_out = ([records[number] for number in side] for side in files_of)
     lesions = pandas_tables.read_inexactly(job.raw / "train.csv")
     pandas_tables.check_columns(lesions, [*FACTS, "diagnosis", "benign_malignant", "target"], "train.csv")
     is_test = lesions["image_name"].isin(read_image_names(held_out))
@@ -29,7 +31,6 @@ def prepare(job: PrepareJob) -> None:
         for side, rows in (("train", train), ("test", test))
         for name in rows["image_name"]
     )
-    kept = [path for path in records if path.name not in TEST_RECORDS]
     files.copy(renumber_files(kept, job.public / "tfrecords", "train"))
     test_files = renumber_files(held_out, job.public / "tfrecords", "test")
     if job.edition == "fixed":

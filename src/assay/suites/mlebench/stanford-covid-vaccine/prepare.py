@@ -5,6 +5,7 @@ import pandas as pd
 
 from assay.data import pandas_tables
 from assay.data.job import PrepareJob
+from assay.data.splits import Split, widen
 
 TARGETS = ["reactivity", "deg_Mg_pH10", "deg_pH10", "deg_Mg_50C", "deg_50C"]
 
@@ -15,7 +16,8 @@ def prepare(job: PrepareJob) -> None:
     columns = list(pd.read_json(job.raw / "test.json", lines=True))
     clean = np.flatnonzero(molecules["SN_filter"] > 0)
     drawn = np.random.RandomState(0).choice(len(clean), int(0.1 * len(molecules)), replace=False)
-    is_test = np.isin(np.arange(len(molecules)), clean[drawn])
+    rows = widen(Split(np.setdiff1d(clean, clean[drawn]), clean[drawn]))
+    is_test = np.isin(np.arange(len(molecules)), rows.test)
     train, test = (molecules[side].assign(index=range(side.sum())) for side in (~is_test, is_test))
     pandas_tables.write_json_lines(train, job.public / "train.json")
     pandas_tables.write_json_lines(test[columns], job.public / "test.json")

@@ -8,6 +8,9 @@ import pandas as pd
 from assay.core.errors import SourceError
 from assay.data import archives, pandas_tables
 from assay.data.job import PrepareJob
+from assay.data.splits import by_predicate, widen
+
+HOUR = len("20090328_00")
 
 
 def prepare(job: PrepareJob) -> None:
@@ -16,8 +19,11 @@ def prepare(job: PrepareJob) -> None:
     days = sorted({_day(clip) for clip in clips})
     if len(days) != 4:
         raise SourceError(f"train2.zip holds clips of {len(days)} days instead of four: {', '.join(days[:6])}")
-    train = [clip for clip in clips if _day(clip) in days[:2]]
-    test = [clip for clip in clips if _day(clip) in days[2:]]
+    # Of the training clips, the last hours are the most like the days of the test.
+    rows = widen(
+        by_predicate([_day(clip) in days[2:] for clip in clips]), [clip[:HOUR] for clip in clips], in_order=True
+    )
+    train, test = ([clips[row] for row in side] for side in rows)
     if odd := [clip for clip in train if not clip.endswith(".aif")]:
         raise SourceError(f"train2.zip holds {odd[0]}, which is not an .aif file")
     train_names = [re.sub(r"TRAIN\d+", f"TRAIN{number}", clip) for number, clip in enumerate(train)]
