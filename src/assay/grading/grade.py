@@ -236,8 +236,10 @@ def make_grade(source: SubmissionSource, prepared: "Prepared", judgement: Judgem
     beyond_spread = is_beyond_spread(score, measured, metric, error) if measured and score is not None else None
     published = _is_published_success(board, measured, medal, improvement)
     success = published
-    if task.judged_by_tests or (judgement.integrity and judgement.integrity.planted):
+    if judgement.integrity and judgement.integrity.planted:
         success = published = judgement.success
+    elif task.judged_by_tests:
+        success = published = score is not None and score >= 1
     elif published and measured and score is not None and not (board or prepared.edition in task.success_as_published):
         success = bool(beyond_spread) and _still_gains(score, judgement.tolerance or 0.0, measured, metric)
     return Grade(

@@ -115,7 +115,7 @@ async def run_tests(content: bytes, prepared: "Prepared", *, home: Home, sandbox
             reward = await _read_reward(lab, _last_line(ended.stderr.text))
         except InvalidSubmission as error:
             return Judgement(why=str(error), sealed=sealed)
-    return Judgement(score=reward, success=reward >= 1, sealed=sealed)
+    return Judgement(score=reward, sealed=sealed)
 
 
 def _read_tests(prepared: "Prepared") -> dict[str, bytes]:

@@ -28,9 +28,8 @@ from assay.tasks.registry import SUITES
 _MAX_FILE, _MAX_FILES, _MAX_TASKS = 200 * 2**20, 5000, 5000
 _SECONDS, _TEST_SECONDS = 600.0, 600.0
 _MEMORY, _DISK = 2 * 10**9, 4 * 10**9
-_SYSTEM = frozenset(
-    "bin boot dev etc lib lib32 lib64 libx32 opt proc run sbin sys tmp usr var".split()  # folders that labs have
-)
+_SYSTEM = re.compile(r"bin|boot|dev|etc|lib(32|64|x32)?|opt|proc|run|sbin|sys|tmp|usr|var")
+"""Folders of the root that labs have already."""
 _DOWNLOAD = re.compile(
     r"\b(curl|wget|git clone|apt(?:-get)? install|(?:pip3?|uv(?: pip)?|npm) install|uvx|uv run|npx)\b"
 )
@@ -135,7 +134,9 @@ def read_task(path: Path) -> HarborTask:
     obstacles += _check_settings(settings)
     obstacles += _check_tests(path, settings, recipe)
     obstacles += [
-        f"{folder} is a folder of the system" for folder in _outside_roots(settings, recipe) if folder in _SYSTEM
+        f"{folder} is a folder of the system"
+        for folder in _outside_roots(settings, recipe)
+        if _SYSTEM.fullmatch(folder)
     ]
     try:
         _choose_pins(recipe, _test_text(path))
@@ -364,7 +365,7 @@ def _inside(path: str, root: str) -> str | None:
     top = absolute.parts[1] if len(absolute.parts) > 1 else ""
     if absolute.is_relative_to(root):
         return str(absolute.relative_to(root)).removeprefix(".").removeprefix("/")
-    return None if top in _SYSTEM or not top else f"{OUTSIDE}/{absolute.relative_to('/')}"
+    return None if not top or _SYSTEM.fullmatch(top) else f"{OUTSIDE}/{absolute.relative_to('/')}"
 
 
 def _outside_roots(settings: Mapping[str, Any], recipe: Recipe) -> list[str]:
