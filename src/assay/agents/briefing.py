@@ -84,6 +84,14 @@ def briefing(bench: Workbench, *, check: str = "", offer: str = "") -> str:
 
 def task_prompt(task: Task, description: str, budget: Budget, check: str = "", *, steps: bool = True) -> str:
     """Return the task prompt for a task outside of any trial; without `steps` where nobody counts them."""
+    if task.submission.form == "workspace":
+        return Templates("assay.agents").fill(
+            "workspace",
+            description=description.strip(),
+            folder=task.layout.folder,
+            submission=", ".join(f"`{path}`" for path in task.submission.paths) or "the files of the workspace",
+            **_describe_limits(task, budget, steps),
+        )
     starter = ", ".join(f"`{name}`" for name in task.starter)
     return Templates("assay.agents").fill(
         "task",
@@ -93,10 +101,7 @@ def task_prompt(task: Task, description: str, budget: Budget, check: str = "", *
         check=f" {check}" if check else "",
         metric=describe_metric(task),
         direction=task.metric.direction,
-        budget=_describe_budget(budget, steps),
-        cores="one core" if task.resources.cores == 1 else f"{task.resources.cores} cores",
-        memory=format_size(task.resources.memory),
-        disk=format_size(task.resources.disk),
+        **_describe_limits(task, budget, steps),
         rules=PROGRAM_RULES if task.timed else PREDICTION_RULES,
     )
 
@@ -137,6 +142,15 @@ def _describe_submission(rules: Submission) -> str:
     else:
         what = f"Submit the file `{rules.file}` in the top folder of the workspace"
     return f"{what}, of at most {format_size(rules.max_size)}."
+
+
+def _describe_limits(task: Task, budget: Budget, steps: bool) -> dict[str, str]:
+    return {
+        "budget": _describe_budget(budget, steps),
+        "cores": "one core" if task.resources.cores == 1 else f"{task.resources.cores} cores",
+        "memory": format_size(task.resources.memory),
+        "disk": format_size(task.resources.disk),
+    }
 
 
 def _describe_budget(budget: Budget, steps: bool) -> str:

@@ -24,6 +24,7 @@ from assay.agents.recorder import Recorder
 from assay.agents.terminal import TERMINAL, ask_person
 from assay.core.disk import atomic_write, make_private_folder
 from assay.core.errors import ModelError, PromptTooLong, RefusedCode, RequestRejected, UnsafePath, UsageError
+from assay.grading.by_running.hidden_tests import pack_workspace
 from assay.grading.result import CLAIM_FILE
 from assay.lab.interface import WHOLE, Completed, Lab, Share
 from assay.lab.snapshots import Snapshot
@@ -499,6 +500,8 @@ class Workbench:
         await self._recorder.restore()
         submission = self.task.submission
         try:
+            if submission.form == "workspace":
+                return await pack_workspace(self.lab, submission), None
             return await self.lab.read(path or submission.file, max_size=submission.max_size), None
         except UnsafePath as error:
             return None, f"nothing was submitted: {error}"

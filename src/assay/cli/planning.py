@@ -10,9 +10,10 @@ from click.core import ParameterSource
 
 from assay.cli.arguments import Count, GroupedCommand
 from assay.cli.complete import complete_agents, complete_tasks
-from assay.cli.output import ask_for_trust, edition, open_registry, read_size, sandbox, variant
+from assay.cli.output import ask_for_trust, echo, edition, open_registry, read_size, sandbox, variant
 from assay.core.errors import UsageError
 from assay.core.quantities import parse_duration
+from assay.core.text import plural
 
 if TYPE_CHECKING:
     from assay.runs.plan import Plan
@@ -281,7 +282,34 @@ def make_plan(ctx: click.Context) -> "tuple[Plan, PlanConfig]":
     risks = find_risks(plan, flags, Path(files[0]).absolute().parent) if files else ()
     if risks:
         ask_for_trust(files[0], risks, trust=ctx.params["trust"])
-    return build_plan(config, origins, open_registry(folders), folders[0] if folders else None, risks), config
+    config, suites = _add_harbor_tasks(config)
+    registry = open_registry((*folders, *suites))
+    return build_plan(config, origins, registry, folders[0] if folders else None, risks), config
+
+
+def _add_harbor_tasks(config: "PlanConfig") -> "tuple[PlanConfig, list[Path]]":
+    """Replace `harbor:PATH` by the tasks there; return the suites that hold them. Says which tasks cannot be run."""
+    names, suites = list[str](), list[Path]()
+    for name in config.tasks or ():
+        if not name.startswith("harbor:"):
+            names.append(name)
+            continue
+        from assay.core.home import Home
+        from assay.interop.harbor.tasks import add_tasks
+
+        path = Path(name.removeprefix("harbor:")).expanduser()
+        added = add_tasks(path, Home.default())
+        for folder, obstacles in added.refused.items():
+            echo(f"{folder} cannot be run here: {'; '.join(obstacles)}", err=True)
+        if not added.tasks:
+            raise UsageError(f"No task of {path} can be run without a container image; see above why")
+        if added.refused:
+            echo(f"{len(added.tasks)} of {len(added.tasks) + len(added.refused)} tasks of {path} are run.", err=True)
+        if added.without_network:
+            echo(f"Agents of Harbor would have a network on {plural(len(added.without_network), 'task')}.", err=True)
+        names += added.tasks
+        suites += added.suites
+    return config.model_copy(update={"tasks": tuple(names)}) if suites else config, suites
 
 
 def read_flags(ctx: click.Context) -> dict[str, Any]:

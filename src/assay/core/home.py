@@ -73,6 +73,11 @@ class Home:
         return self._private("index")
 
     @property
+    def converted(self) -> Path:
+        """Tasks of other harnesses as tasks of Assay, in folders named by hash; runs of them need them to resume."""
+        return self._private("converted")
+
+    @property
     def planned(self) -> Path:
         """Hashes of the trials that were planned with this home; without it, resuming may ask whether to trust them."""
         return self._private("planned")

@@ -132,6 +132,8 @@ def validate_submission(source: bytes | Path, prepared: "Prepared") -> None:
     task = prepared.task
     if task.submission.form == "csv":
         choose_parser(prepared).read(source, _name(source, task))
+    elif task.judged_by_tests:
+        _read(source, task)  # only the tests know more
     elif task.judged_in_lab:
         from assay.grading.by_running.checkpoint import check_checkpoint
 
@@ -177,7 +179,7 @@ def judge_table(source: SubmissionSource, prepared: "Prepared") -> Judgement:
 async def _judge_by_running(
     source: SubmissionSource, prepared: "Prepared", home: Home, sandbox: "SandboxName", isolated: bool
 ) -> Judgement:
-    """Time submitted code, or run a checkpoint in a lab and score the table of predictions that it writes."""
+    """Time submitted code, run tests on a workspace, or run a checkpoint and score the predictions that it writes."""
     import anyio.to_thread
 
     task = prepared.task
@@ -185,6 +187,10 @@ async def _judge_by_running(
         from assay.grading.by_running.speed import judge_speed
 
         return await judge_speed(_read_code(source, task), prepared, home=home, sandbox=sandbox)
+    if task.judged_by_tests:
+        from assay.grading.by_running.hidden_tests import run_tests
+
+        return await run_tests(_read(source, task), prepared, home=home, sandbox=sandbox)
     from assay.grading.by_running.checkpoint import run_checkpoint, with_predictions_table
 
     run = await run_checkpoint(_read(source, task), prepared, home=home, sandbox=sandbox)
@@ -232,6 +238,8 @@ def make_grade(source: SubmissionSource, prepared: "Prepared", judgement: Judgem
     success = published
     if judgement.integrity and judgement.integrity.planted:
         success = published = judgement.success
+    elif task.judged_by_tests:
+        success = published = score is not None and score >= 1
     elif published and measured and score is not None and not (board or prepared.edition in task.success_as_published):
         success = bool(beyond_spread) and _still_gains(score, judgement.tolerance or 0.0, measured, metric)
     return Grade(

@@ -2,8 +2,10 @@
 
     entries/NAME/entry.json     who ran it and what they disclose, and what was verified
     entries/NAME/bundle.zip     the file of `assay export`, unchanged
+    entries/NAME/rescored.json  grades that differ from those of the bundle, since graders or tasks were repaired
+    unverified/NAME/            results of other harnesses: trials.csv and entry.json
     withdrawn/NAME-TOKEN/       an entry that was taken off the board
-    history.jsonl               what was added and withdrawn, and why
+    history.jsonl               what was added, rescored and withdrawn, and why
 
 NAME is the beginning of the digest of the run. A bundle comes from a stranger: it is copied first, then unpacked and
 verified, and nothing that it says decides what is executed or read on this machine.
@@ -12,7 +14,7 @@ verified, and nothing that it says decides what is executed or read on this mach
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -23,8 +25,10 @@ from assay.core.disk import random_token, write_json
 from assay.core.errors import AssayError, RecordError, UsageError
 from assay.core.home import Home
 from assay.core.progress import Progress
-from assay.core.quantities import Model, Timestamp
+from assay.core.quantities import Model, Sha256, Timestamp
+from assay.core.text import plural
 from assay.core.untrusted import find_special_file, is_plain_name, read_json
+from assay.grading.result import Grade
 from assay.lab.interface import SandboxName
 from assay.records import RunFolder, read_events
 from assay.records.bundle import unpack_bundle
@@ -34,6 +38,9 @@ from assay.records.state import now
 from assay.records.trial import read_record
 from assay.records.verify import RecordFinding, is_export
 from assay.results.board_history import append_event
+from assay.results.board_seeds import find_sealed_variants
+from assay.results.frame import Frame
+from assay.results.regrade import grade_again, grades_agree
 from assay.results.verification import TrustGrade, verify_run
 from assay.tasks import Registry
 
@@ -83,6 +90,29 @@ class BoardEntry(Model):
         return self.digest[:_NAME_LENGTH]
 
 
+class UnverifiedEntry(Model):
+    """`entry.json` of results of another harness: only its word counts."""
+
+    format: Literal["board-unverified/1"] = "board-unverified/1"
+    digest: Sha256
+    added_at: Timestamp
+    info: RunInfo
+    harnesses: tuple[Text, ...]
+    trials: int
+
+    @property
+    def name(self) -> str:
+        """Its name on the board."""
+        return self.digest[:_NAME_LENGTH]
+
+
+class Rescored(Model):
+    """`rescored.json`: the grades of trials that differ from those of the bundle, by the ids of the trials."""
+
+    format: Literal["board-rescored/1"] = "board-rescored/1"
+    grades: dict[str, Grade]
+
+
 class BundleRefused(AssayError):
     """A bundle does not hold what it claims, or too little of it can be verified; `findings` say what it is."""
 
@@ -110,6 +140,76 @@ class BoardFolder:
     def bundle(self, entry: BoardEntry) -> Path:
         """Return the path of the bundle of an entry."""
         return self.path / "entries" / entry.name / "bundle.zip"
+
+    def unverified(self) -> list[UnverifiedEntry]:
+        """Return the results of other harnesses, the oldest first."""
+        folder = self.path / "unverified"
+        entries = [
+            read_record(path / "entry.json", UnverifiedEntry)
+            for path in (folder.iterdir() if folder.is_dir() else ())
+            if is_plain_name(path.name)
+        ]
+        return sorted(entries, key=lambda entry: (entry.added_at, entry.digest))
+
+    def rescored(self, entry: BoardEntry) -> Mapping[str, Grade]:
+        """Return the grades that replace those of an entry's bundle."""
+        path = self.path / "entries" / entry.name / "rescored.json"
+        return read_record(path, Rescored).grades if path.is_file() else {}
+
+    def add_unverified(self, frame: Frame, info: RunInfo) -> UnverifiedEntry:
+        """Add results of other harnesses, which cannot be verified here and are marked so."""
+        if own := [row for row in frame if not row.imported]:
+            raise UsageError(f"{own[0].trial} is a trial of Assay: export its run, and add the bundle")
+        table = frame.to_table().to_csv().encode()
+        entry = UnverifiedEntry(
+            digest=hashlib.sha256(table).hexdigest(),
+            added_at=now(),
+            info=info,
+            harnesses=tuple(sorted({row.harness for row in frame})),
+            trials=len(frame),
+        )
+        if any(other.digest == entry.digest for other in self.unverified()):
+            raise UsageError(f"these results are on the board already, as {entry.name}")
+        folder, unfinished = self.path / "unverified" / entry.name, self.path / f".adding-{random_token()}"
+        unfinished.mkdir(parents=True)
+        (unfinished / "trials.csv").write_bytes(table)
+        write_json(unfinished / "entry.json", entry.model_dump(mode="json"))
+        folder.parent.mkdir(exist_ok=True)
+        unfinished.rename(folder)
+        append_event(self.path, "added", entry.name, entry.digest, f"not verified: {', '.join(entry.harnesses)}")
+        return entry
+
+    def rescore(
+        self, name: str, reason: str, registry: Registry, home: Home, *, sandbox: SandboxName = "auto"
+    ) -> dict[str, tuple[float | None, float | None]]:
+        """Grade the submissions of an entry once more with the graders and tasks of today.
+
+        Returns the scores before and after of the trials that changed. The bundle stays as it was.
+        """
+        entry, changes = self._find(name), dict[str, tuple[float | None, float | None]]()
+        before, after = self.rescored(entry), dict[str, Grade]()
+        with tempfile.TemporaryDirectory(prefix="assay-board-") as work:
+            for folder in open_entry(self, entry, Path(work) / "run").trials():
+                if folder.grade is None:
+                    continue
+                known = before.get(folder.path.name, folder.grade)
+                grade = grade_again(folder, registry, home, sandbox)
+                if not grades_agree(folder.grade, grade):
+                    after[folder.path.name] = grade
+                if not grades_agree(known, grade):
+                    changes[folder.path.name] = (known.score, grade.score)
+        if changes:
+            path = self.path / "entries" / entry.name / "rescored.json"
+            write_json(path, Rescored(grades=after).model_dump(mode="json"))
+            what = f"{plural(len(changes), 'score')} of {entry.trials} changed: {reason}"
+            append_event(self.path, "rescored", entry.name, entry.digest, what[:400])
+        return changes
+
+    def _find(self, name: str) -> BoardEntry:
+        matches = [entry for entry in self.entries() if entry.name.startswith(name)]
+        if len(matches) != 1:
+            raise UsageError(f"{len(matches)} entries of {self.path} start with {name!r}; see assay board ls")
+        return matches[0]
 
     def add(
         self,
@@ -154,10 +254,7 @@ class BoardFolder:
 
     def withdraw(self, name: str, reason: str) -> BoardEntry:
         """Take an entry off the board, with the reason in its history; its files are kept in `withdrawn`."""
-        matches = [entry for entry in self.entries() if entry.name.startswith(name)]
-        if len(matches) != 1:
-            raise UsageError(f"{len(matches)} entries of {self.path} start with {name!r}; see assay board ls")
-        entry, kept = matches[0], self.path / "withdrawn"
+        entry, kept = self._find(name), self.path / "withdrawn"
         kept.mkdir(exist_ok=True)
         append_event(self.path, "withdrawn", entry.name, entry.digest, reason)
         (self.path / "entries" / entry.name).rename(kept / f"{entry.name}-{random_token()}")
@@ -181,6 +278,10 @@ class BoardFolder:
         digest = run_digest_if_intact(run)
         if known := [other.name for other in self.entries() if other.digest == digest]:
             raise UsageError(f"this run is on the board already, as {known[0]}")
+        if sealed := find_sealed_variants(self.path) & {trial.file.variant for trial in run.trials()}:
+            raise UsageError(
+                f"{sorted(sealed)[0]} is sealed, and this run would show its seed; run: assay board reveal {self.path}"
+            )
         if errors := list(_check_files(run)):
             raise BundleRefused("the bundle does not hold what it claims", errors)
         verification = verify_run(

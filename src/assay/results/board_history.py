@@ -1,6 +1,6 @@
-"""The history of a board, `history.jsonl`: what was added and withdrawn, when and why. Lines are only ever appended.
+"""The history of a board, `history.jsonl`: what was added, rescored and withdrawn, when and why.
 
-Each line has the hash of the line before it, so that one that was changed or removed is noticed.
+Lines are only ever appended. Each line has the hash of the line before it, so that one that was changed or removed is noticed.
 """
 
 import hashlib
@@ -16,6 +16,8 @@ from assay.core.table import Column, Table
 from assay.core.untrusted import parse_json, read_lines
 from assay.records.state import now
 
+Action = Literal["added", "rescored", "withdrawn", "sealed", "revealed"]
+
 _FILE = "history.jsonl"
 _START = "0" * 64
 
@@ -25,9 +27,9 @@ class BoardEvent(Model):
 
     format: Literal["board-event/1"] = "board-event/1"
     at: Timestamp
-    action: Literal["added", "withdrawn"]
-    entry: str
-    digest: str
+    action: Action
+    entry: str = ""
+    digest: str = ""
     reason: Annotated[str, Field(max_length=400)] = ""
     previous: str
 
@@ -51,7 +53,7 @@ def read_history(board: Path) -> list[BoardEvent]:
     return events
 
 
-def append_event(board: Path, action: Literal["added", "withdrawn"], entry: str, digest: str, reason: str = "") -> None:
+def append_event(board: Path, action: Action, entry: str = "", digest: str = "", reason: str = "") -> None:
     """Append a line to the history of a board."""
     path = board / _FILE
     with file_lock(board / ".history.lock"):

@@ -101,6 +101,29 @@ def _reselect(folder: TrialFolder, file: TrialFile, task: Task, home: Home) -> I
         yield RecordFinding(name, "selection", f"candidates not scored again: {error}", "unverified")
 
 
+def grade_again(folder: TrialFolder, known: Registry, home: Home, sandbox: SandboxName = "auto") -> Grade:
+    """Return the grade of a trial's submission by the task and the grader that are here, whatever was recorded."""
+    file, then = folder.file, folder.grade
+    task = known.recorded_task(file.task).in_edition(file.edition)
+    submission = folder.submission
+    if submission and not submission.exists():
+        raise RecordError(f"the submission of {folder.path.name} is not in the record")
+    data = load_prepared(home, task, file.edition, file.variant)
+    traces = read_traces(folder, read_events(folder.events)) if task.integrity or file.claim else None
+    again = grade_submission(submission, data, home=home, sandbox=sandbox, isolated=True, traces=traces)
+    kept = {"sealed": then.sealed, "rerun": then.rerun} if then else {}
+    return again.model_copy(update=kept)
+
+
+def grades_agree(then: Grade, now: Grade) -> bool:
+    """Whether two grades of a submission say the same; measurements of time may differ as much as they do by chance."""
+    if then.success != now.success or then.valid_submission != now.valid_submission:
+        return False
+    if not now.deterministic:
+        return compare_speeds(then, now, None, may_succeed=bool(now.success))[0] != "differs"
+    return _compare_scores(then, now) == "agrees"
+
+
 def _rerun_code(
     folder: TrialFolder, grade: Grade, file: TrialFile, task: Task, home: Home, sandbox: SandboxName
 ) -> Iterator[RecordFinding]:

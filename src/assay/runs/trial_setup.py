@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from assay.agents.offers import CodeOutcome, Offers
 from assay.agents.recorder import Recorder
-from assay.core.errors import InvalidSubmission, UsageError
+from assay.core.errors import InvalidSubmission, LabError, UsageError
 from assay.core.home import Home
 from assay.data.selection import prepare_selection
 from assay.data.store import Prepared, load_prepared
@@ -23,23 +23,27 @@ from assay.tasks import Task
 if TYPE_CHECKING:
     from assay.models import Models
 
+_CHMOD_SECONDS = 60.0
+
 
 def lab_setup(file: TrialFile, task: Task, home: Home, gpus: tuple[int, ...] = (), tools: str | None = None) -> Setup:
     """Return the setup of the trial's lab; `tools` is the environment of an agent that runs in it."""
     data = lab_data(file, task, home)
     limits = Limits.from_resources(file.resources)
-    variables: Mapping[str, str] = {"SEED": str(file.seed), "PYTHONHASHSEED": str(file.seed)}
+    seeds = {"SEED": str(file.seed), "PYTHONHASHSEED": str(file.seed)}
+    variables: Mapping[str, str] = {**task.layout.variables, **seeds}
     if file.sandbox == "none":  # without a sandbox, code sees every GPU and can only be asked to use its own
         variables = {**variables, "CUDA_VISIBLE_DEVICES": ",".join(map(str, gpus))}
     return Setup(
         environment=find_planned_environment(home, file, task),
         weights=Path(file.weights) if file.weights else None,
-        data=data.public,
+        data=None if task.submission.form == "workspace" else data.public,
         tools=find_environment(home, tools) if tools else None,
         network=file.network,
         limits=limits,
         variables=variables,
         devices=gpu_nodes(gpus),
+        links=task.layout.links,
         layout=file.layout,
         description=description_of(file, task),
     )
@@ -65,9 +69,14 @@ async def write_starting_files(
         return
     if task.data_in_workspace:
         await lab.link_data()
-    await lab.write("description.md", (task.description if description is None else description).encode())
+    if task.submission.form != "workspace":
+        await lab.write("description.md", (task.description if description is None else description).encode())
     for path, content in task.starter.items():
         await lab.write(path, content)
+    if task.layout.executables:
+        done = await lab.run(["chmod", "+x", "--", *task.layout.executables], seconds=_CHMOD_SECONDS)
+        if not done.succeeded:
+            raise LabError(f"the programs of {task.id} could not be made executable: {done.stderr.text.strip()[:300]}")
 
 
 def open_models(file: TrialFile, report: Callable[[str | None], None] = lambda trouble: None) -> "Models":

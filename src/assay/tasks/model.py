@@ -264,6 +264,16 @@ def read_measured(path: Path) -> Measured | None:
     return Measured.model_validate_json(path.read_bytes()) if path.is_file() else None
 
 
+class LabLayout(Model):
+    """Where code in the labs of a task finds things, if not only in `/workspace`."""
+
+    folder: str = Field(default="/workspace", description="the workspace, as the task's description calls it")
+    links: dict[str, str] = Field(default={}, description="absolute path -> folder of the workspace; bubblewrap only")
+    executables: tuple[str, ...] = Field(default=(), description="starting files that are programs")
+    variables: dict[str, str] = Field(default={}, description="environment variables of the agent's commands")
+    test_variables: dict[str, str] = Field(default={}, description="environment variables of hidden tests")
+
+
 class TaskFile(Model):
     """The contents of `task.toml`."""
 
@@ -286,6 +296,7 @@ class TaskFile(Model):
     budget: Budget = Budget(time=3600.0)
     resources: Resources = Resources()
     environment: str = "core"
+    layout: LabLayout = LabLayout()
     miniature: MiniatureDefaults = MiniatureDefaults()
     leaderboard: Leaderboard | None = None
     integrity: IntegrityRules | None = None
@@ -361,8 +372,9 @@ class Task(TaskFile):
         return self.model_copy(update=changes)
 
     def environment_for(self, variant: str) -> str:
-        """Return the environment of labs with this variant of the data."""
-        return (is_miniature(variant) and self.miniature.environment) or self.environment
+        """Return the environment of labs with this variant of the data: a name, or the path of a requirements file."""
+        name = (is_miniature(variant) and self.miniature.environment) or self.environment
+        return str(self.folder / name) if name.endswith(".txt") else name
 
     def budget_for(self, variant: str) -> Budget:
         """Return the budget of trials on this variant of the data."""
@@ -414,7 +426,12 @@ class Task(TaskFile):
     @property
     def judged_in_lab(self) -> bool:
         """Whether a submission has to run before it can be scored; see `grading.by_running`."""
-        return self.judged == "checkpoint" and self.submission.form == "file"
+        return self.judged_by_tests or (self.judged == "checkpoint" and self.submission.form == "file")
+
+    @property
+    def judged_by_tests(self) -> bool:
+        """Whether hidden tests are run on the files of the workspace."""
+        return self.judged == "tests"
 
 
 def is_miniature(variant: str) -> bool:

@@ -13,8 +13,9 @@ from pydantic import Field, model_validator
 from assay.core.plugins import split_path
 from assay.core.quantities import Bytes, Model, Seconds
 
-Judged = Literal["table", "speed", "checkpoint"] | Annotated[str, Field(pattern=r"\.py:\w+$")]
-"""How a submission is graded: a table is compared with the answers, code is timed, a checkpoint is run in a lab.
+Judged = Literal["table", "speed", "checkpoint", "tests"] | Annotated[str, Field(pattern=r"\.py:\w+$")]
+"""How a submission is graded: a table is compared with the answers, code is timed, a checkpoint is run in a lab, hidden
+tests are run on the files of the workspace.
 
 `path.py:name`, relative to the task's folder, is a function that returns the score of a submitted file's content.
 """
@@ -115,8 +116,11 @@ class Submission(Model):
     Columns that share a rule may be written together, as `[[submission.alike]]` with `names` and the rule.
     """
 
-    form: Literal["csv", "file"]
+    form: Literal["csv", "file", "workspace"]
     file: str
+    paths: tuple[str, ...] = Field(
+        default=(), description="files and folders that are submitted of a workspace; default: all of it"
+    )
     id: str | None = None
     id_with: tuple[str, ...] = Field(default=(), description="columns that identify a row together with id")
     ids: Ids = "one_to_one"
@@ -131,7 +135,7 @@ class Submission(Model):
     row_sum: RowSum | None = None
     lenient: bool = Field(default=False, description="whether files are parsed as the published graders do")
     max_size: Bytes = 100 * 10**6
-    judge_time: Seconds = Field(default=600.0, description="time limit for running a checkpoint")
+    judge_time: Seconds = Field(default=600.0, description="time limit for running a checkpoint or tests")
 
     @property
     def by_id(self) -> bool:

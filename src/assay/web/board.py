@@ -22,9 +22,9 @@ from assay.core.disk import random_token, write_json
 from assay.core.errors import UsageError
 from assay.core.figure import STYLESHEET, Figure
 from assay.core.progress import NoProgress, Progress
-from assay.core.table import Table
+from assay.core.table import Column, Table
 from assay.core.untrusted import read_json
-from assay.results.board import BoardEntry, BoardFolder, open_entry
+from assay.results.board import BoardEntry, BoardFolder, UnverifiedEntry, open_entry
 from assay.results.board_history import make_history_table, read_history
 from assay.results.cost import draw_fronts, measure_costs
 from assay.results.disclosure import Disclosure, disclose_agents
@@ -99,7 +99,12 @@ def build_site(
                 advance(1)
         groups = _group_rows(rows, registry)
         page = environment.get_template("board.html.jinja").render(
-            title=title, root="", groups=groups, entries=entries, history=make_history_table(read_history(board.path))
+            title=title,
+            root="",
+            groups=groups,
+            entries=entries,
+            unverified=[make_unverified_table(board, entry, registry) for entry in board.unverified()],
+            history=make_history_table(read_history(board.path)),
         )
         (site / "index.html").write_text(page, encoding="utf-8")
         write_json(site / _MARKER, {"format": "board-site/1", "entries": [entry.digest for entry in entries]}, None)
@@ -143,7 +148,10 @@ def _add_entry(
 
     with tempfile.TemporaryDirectory(prefix="assay-board-") as name:
         run = open_entry(board, entry, Path(name) / "run")
-        trials = read_frame(run, registry=registry)
+        rescored = board.rescored(entry)
+        recorded = read_frame(run, registry=registry)
+        rows_now = (replace(row, grade=rescored[row.trial]) if row.trial in rescored else row for row in recorded)
+        trials = Frame(rows_now, recorded.known_tasks)
         own = list(_make_rows(entry, trials, registry))
         rows += own
         shutil.copyfile(board.bundle(entry), site / "bundles" / f"{entry.name}.zip")
@@ -166,6 +174,27 @@ def _add_entry(
         page = template.render(title=title, root="../", entry=entry, rows=own, served=list(served))
         (site / "entries" / f"{entry.name}.html").write_text(page, encoding="utf-8")
     return pages
+
+
+def make_unverified_table(board: BoardFolder, entry: UnverifiedEntry, registry: Registry) -> Table:
+    """Return results of other harnesses as a table of their own: nothing of them was verified."""
+    from assay.interop.importers import read_results
+
+    frame = read_results([board.path / "unverified" / entry.name / "trials.csv"], registry).frame
+    columns = (
+        Column("suite"),
+        Column("agent"),
+        Column("success", kind="rate"),
+        Column("trials", kind="integer"),
+        Column("verified"),
+    )
+    rows = [
+        (str(group[0].rules), line.agent, line.success, line.trials, "not verified")
+        for group in frame.group_by(lambda row: row.rules)
+        for line in make_lines(group, group.families)
+    ]
+    about = f"{', '.join(entry.harnesses)}, by {entry.info.by or 'not disclosed'}, added {entry.added_at[:10]}"
+    return Table("unverified", columns, tuple(rows), title=about)
 
 
 def _make_rows(entry: BoardEntry, trials: Frame, registry: Registry) -> Iterator[BoardRow]:

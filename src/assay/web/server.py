@@ -4,7 +4,10 @@ import secrets
 import socket
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from assay.core.errors import UsageError
 
@@ -64,6 +67,24 @@ class Viewer:
 
     def _is_stopping(self) -> bool:
         return self._server.should_exit
+
+
+def serve_files(folder: Path, port: int, on_ready: Callable[[str], None]) -> None:
+    """Serve the files of a static site on this machine until interrupted; `on_ready` gets its address."""
+    try:
+        server = ThreadingHTTPServer((_LOOPBACK, port), partial(_Quiet, directory=str(folder)))
+    except OSError as error:
+        raise UsageError(f"Cannot listen on port {port}: {error.strerror}; choose another with --port") from None
+    with server:
+        on_ready(f"http://{_LOOPBACK}:{server.server_port}/")
+        server.serve_forever()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    """Serves files without a log."""
+
+    def log_message(self, *words: Any) -> None:
+        pass
 
 
 def _listen(port: int) -> socket.socket:

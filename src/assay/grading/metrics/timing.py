@@ -1,4 +1,4 @@
-"""Metrics of running times, in seconds."""
+"""Metrics of submissions that are run: running times in seconds, and rewards of tests."""
 
 import math
 from typing import Any
@@ -13,3 +13,9 @@ from assay.grading.metrics import metric
 def speedup(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
     """The median of how many times faster the submission is: `median(truth / prediction)`. NaN for no rows."""
     return float(np.median(truth / prediction)) if len(truth) else float("nan")
+
+
+@metric("the reward of hidden tests", "higher", depends_on="values", range=(-math.inf, math.inf))
+def reward(truth: NDArray[Any], prediction: NDArray[Any]) -> float:
+    """The mean reward that tests wrote. NaN for none."""
+    return float(np.mean(prediction)) if len(prediction) else float("nan")
