@@ -65,7 +65,40 @@ def test_the_reviewer_decides_and_the_format_of_submissions_does_not(trials):
     assert "# Data overview" in debug and "# Data overview" not in improve and "# Execution output" not in improve
     memory = improve.partition("# Memory")[2].partition("# Previous solution")[0]
     assert memory.count("Validation metric:") == 2 and "Better." in memory
-    assert all("Kaggle grandmaster" in prompt and "Use as much of the time" in prompt for prompt in prompts)
+    parts = ("Kaggle grandmaster", "Use as much of the time", "Only `submission/")
+    assert all(part in prompt for prompt in prompts for part in parts)
+
+
+AS_AIDE_RUNS_THEM = [
+    ("if __name__ == '__main__':\n    raise ValueError", "good"),  # AIDE executes scripts in a process of its own
+    ("def main():\n    {save}\nif __name__ == '__main__':\n    main()", "it wrote no submission"),
+    ("{save}\nprint(__file__)", "NameError: name '__file__' is not defined"),
+    ("{save}\nimport sys\nsys.exit(0)", "SystemExit: 0"),
+    ("{save}\nimport os\nos._exit(0)", "died unexpectedly"),
+    ("{save}\nimport argparse\nargparse.ArgumentParser().parse_args()", "unrecognized arguments: data_dir="),
+    ("{save}\nimport sys\nsys.stdout.isatty()", "'Output' object has no attribute 'isatty'"),
+    ("import sys\nprint('first', file=sys.stderr)\nprint('second')\n{save}\n1 / 0", "first\nsecond\nTraceback"),
+    ("{save}\nimport warnings\nwarnings.warn('careful')", "good"),
+    ("import subprocess, sys\nsubprocess.run([sys.executable, '-c', \"{save}\"], check=True)", "good"),
+]
+
+
+def test_scripts_run_as_in_the_interpreter_of_aide(trials):
+    codes = [code.format(save=SAVE.format(content="x")) for code, _ in AS_AIDE_RUNS_THEM]
+    codes[0] = f"{SAVE.format(content='x')}\n{codes[0]}"
+    trial = trials.run(
+        replies=[reply(code) for code in codes],
+        reviews=[review()] * len(codes),
+        budget={"steps": len(codes)},
+        rules="published",
+        drafts=len(codes),
+    )
+    for node, code, (_, expected) in zip(journal(trial).nodes, codes, AS_AIDE_RUNS_THEM, strict=True):
+        told = f"{node.status} {node.reason} {node.execution.output}"
+        assert expected in told and (node.status == "good") == (expected == "good"), (code, told)
+    outputs = [node.execution.output for node in journal(trial).nodes]
+    assert not any("interpreter" in output or "careful" in output for output in outputs)
+    assert 'File "runfile.py", line 5, in <module>' in outputs[7]
 
 
 def test_reviews_that_disagree_on_the_direction_end_the_search(trials):

@@ -3,12 +3,16 @@
 What differs from the default rules: the review model decides whether a node is buggy, what its metric is and whether
 lower is better; the format of submissions is not checked; memory has all good nodes and no failures; an improvement
 sees nothing of its parent but the code, a fix only code and output; scripts run one after another in the workspace
-itself, whose folder `working` is kept; a reply that cannot be read three times is run as it is. The words are ours.
+itself, whose folder `working` is kept, and as AIDE's interpreter runs them; a reply that cannot be read three times is
+run as it is. The words are ours.
 """
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from pathlib import PurePosixPath
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -211,10 +215,12 @@ class PublishedSearch:
         return self._agent.exec_seconds or self._bench.clock.seconds_left
 
 
+@cache
 def published_command(script: str) -> tuple[str, ...]:
-    """Return the command that runs a script in the folders that the published prompts describe."""
-    steps = ["ln -sfn data input", "rm -rf submission", "mkdir -p submission working", f"exec python {script}"]
-    return ("sh", "-c", "; ".join(steps))
+    """Return the command that runs a script as AIDE does, in the folders that the published prompts describe."""
+    interpreter = files("assay.agents.aide").joinpath("interpreter.py").read_text("utf-8")
+    run = shlex.join(["exec", "python", "-W", "ignore", "-c", interpreter, script])
+    return ("sh", "-c", "; ".join(["ln -sfn data input", "rm -rf submission", "mkdir -p submission working", run]))
 
 
 def parse_reply(text: str) -> tuple[str, str]:
@@ -283,6 +289,8 @@ def _describe_task(bench: Workbench, templates: Templates) -> str:
     parts.append(plural(resources.gpus, "GPU") if resources.gpus else "no GPU")
     return templates.fill(
         "task",
+        what="task" if bench.obfuscated else "competition",
+        submission=PurePosixPath(bench.task.submission.file).name,
         description=bench.description.strip(),
         hardware=", ".join(parts),
         time=format_duration(budget.time),
