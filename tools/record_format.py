@@ -68,7 +68,7 @@ for call in trial.model_calls:
 | `run.json` | the trials of the run, in the order of the plan |
 | `signature.json` | the digest of the run, if it was signed |
 | `trials/ID/trial.json` | what defines the trial; its hash is in the log |
-| `trials/ID/events.jsonl` | the log, one event per line: everything else follows from it; once the trial has ended, a log of 64 kB or more is `events.jsonl.gz` |
+| `trials/ID/events.jsonl` | the log, from which all else follows; large logs of ended trials are `events.jsonl.gz` |
 | `trials/ID/state.json` | how far the trial has come |
 | `trials/ID/submission/` | the submitted file and `manifest.json` |
 | `trials/ID/grade.json` | the grade |

@@ -78,7 +78,9 @@ def printed(assay, tmp_path):
         (folder / name).write_text(content)
 
     def grade(submission: str, edition: str, *words: str) -> str:
-        prepared = assay("--trust", "--tasks", folder.parent, "prepare", "made-up/prices", "--edition", edition, "--quiet")
+        prepared = assay(
+            "--trust", "--tasks", folder.parent, "prepare", "made-up/prices", "--edition", edition, "--quiet"
+        )
         assert prepared.returncode == 0, prepared.stderr
         path = Path(tmp_path / "submission.csv")
         path.write_text(submission)

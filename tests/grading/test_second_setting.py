@@ -51,7 +51,20 @@ def test_a_report_shows_both_scores_and_the_drop(tiny, tmp_path: Path):
     assay = tiny.assay
     assert assay("--trust", "--tasks", folder, "prepare", "tiny-second", "--quiet").returncode == 0
     out = tmp_path / "run"
-    done = assay("--trust", "--tasks", folder, "run", "tiny-second", "--agent", "starter", "--seeds", "1", "--out", out, "--quiet")
+    done = assay(
+        "--trust",
+        "--tasks",
+        folder,
+        "run",
+        "tiny-second",
+        "--agent",
+        "starter",
+        "--seeds",
+        "1",
+        "--out",
+        out,
+        "--quiet",
+    )
     assert done.returncode == 0, done.stderr
     report = assay("report", out).stdout
     assert "second setting" in report and "Drop" in report

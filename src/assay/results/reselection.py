@@ -46,8 +46,8 @@ def find_selection_faults(folder: TrialFolder, file: TrialFile, task: Task, home
     for candidate in list(offers)[: MAX_CANDIDATES + 1]:
         problem = find_format_problem(contents.get_by_digest(candidate), task, home, file)
         entry = CandidateScore(candidate=candidate, problem=problem) if problem else scores.of(candidate, part)
-        if not _equal(recorded.get(candidate), entry.score):
-            yield f"candidate {candidate[:8]} scores {entry.score} on hidden rows; recorded was {recorded.get(candidate)}"
+        if not _equal(then := recorded.get(candidate), entry.score):
+            yield f"candidate {candidate[:8]} scores {entry.score} on hidden rows; recorded was {then}"
         judged.append(entry)
     chosen = choose_candidate(judged, task.metric.direction, picked.own)
     if len(judged) == len(offers) and chosen != picked.hidden:

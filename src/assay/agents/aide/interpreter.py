@@ -1,8 +1,8 @@
 """Run a script as AIDE's interpreter did; runs inside the lab.
 
-The script is executed by a process of AIDE's own, not as a program: `__name__` is not `__main__`, there is no `__file__`,
-the arguments are AIDE's, both outputs are one stream that can only be written, and whatever ends the process counts
-as an error, even `exit(0)`.
+The script is executed by a process of AIDE's own, not as a program: `__name__` is not `__main__`, there is no
+`__file__`, the arguments are AIDE's, both outputs are one stream that can only be written, and whatever ends the
+process counts as an error, even `exit(0)`.
 """
 
 import os
