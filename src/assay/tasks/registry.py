@@ -123,7 +123,7 @@ class Registry:
         return self.task(f"{published.name}/{name}" if published else name)
 
     def select(self, name: str, *, lists: bool = True) -> list[Task]:
-        """Return the tasks of a suite, a split (`suite:split`), a task name, or with `lists` a file of these."""
+        """Return the tasks of a suite, a split (`suite:split`), a task, or with `lists` a file that lists these."""
         self._refuse_skipped(name)
         if name in self.suites:
             suite, folder = self.suites[name]
