@@ -21,11 +21,13 @@ from assay.results.figures import draw_success
 from assay.results.frame import CONDITIONS, Frame, RuleSet, TrialRow
 from assay.results.inference import DifferenceVariance
 from assay.results.measures import Measure
-from assay.results.paired import compare_agents, compare_if_possible, select_trials
+from assay.results.paired import Experiment, compare_agents, compare_arms, compare_if_possible, select_trials
 from assay.results.power import Pilot, simulate_power
 from assay.results.published_figures import load_published_figures
 from assay.results.report import make_report, to_latex, to_markdown
 from assay.results.verdict import comparison_tables, describe_pair, summarize_verdicts
+from assay.studies.paired import describe_difference
+from assay.studies.selection import HIDDEN, OWN, CandidateScores, SelectionTrial, average_picks
 from assay.tasks import Registry
 from assay.web.leaderboard import make_lines
 from assay.web.report import render_page
@@ -465,3 +467,27 @@ def test_aggregate_drops_no_report():
     results["d"] = [CompetitionResult(competition_id="d", any_medal=True)]
     with pytest.raises(UsageError, match="d has 1 of up to 3 reports; pass --seeds 1 to leave 6 of 10 reports out"):
         aggregate_reports(results, list("abcd"))
+
+
+def test_arms_that_the_infrastructure_failed_decide_nothing():
+    """A study of two arms: one of them lost half of its trials to the machine."""
+    keys = [(f"task {task}", seed) for task in range(13) for seed in range(4)]
+    lost = frozenset(key for key in keys if key[1] < 2)
+    plain, hidden = dict.fromkeys(keys, 1.0), {key: float(key not in lost) for key in keys}
+    experiment = Experiment(plain, hidden, ("plain", "obfuscated"), missing=(frozenset(), lost))
+    (pair,) = compare_arms([experiment])
+    assert pair.answers.these.outcome == pair.answers.like.outcome == "not known"
+    assert "Missing trials: 26 infrastructure" in describe_difference(pair)[-1]
+    assert "They allow 0.0 to +50.0 points" in describe_difference(pair)[-1]
+    (known,) = compare_arms([replace(experiment, missing=(frozenset(), frozenset()))])
+    assert known.answers.these.outcome == known.answers.like.outcome == "better"
+
+
+def test_the_means_of_a_selection_study_are_of_the_same_trials():
+    """Three trials of which one has no own pick among its first candidates, where the hidden one is bad."""
+    good, bad = CandidateScores(0.9, 0.9, 0.9, (0.9, 0.9)), CandidateScores(0.1, 0.1, 0.1, (0.1, 0.1))
+    blind = CandidateScores(None, 0.1, 0.1, (0.1, 0.1))
+    trials = [SelectionTrial(f"task {n}", 0, (good, bad, bad), own=0) for n in range(2)]
+    trials.append(SelectionTrial("task 2", 0, (blind, bad, good), own=2))
+    means = [average_picks(trials, rule, 1) for rule in (OWN, HIDDEN)]
+    assert [mean.value for mean in means if mean] == [1.0, 1.0]

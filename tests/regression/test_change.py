@@ -52,6 +52,12 @@ def test_six_pairs_that_all_get_worse_are_worse_and_five_are_not_known():
     assert better.outcome == "better"
 
 
+def test_trials_that_the_infrastructure_failed_are_not_compared():
+    lost = [replace(row, cause="infrastructure") if row.score is None else row for row in rows([None, 0.5])]
+    change = compare_versions(rows([0.5, 0.5]), Frame(lost), NAMES)
+    assert len(change.pairs) == 1 and not change.broken and "the infrastructure failed it" in change.unpaired[0]
+
+
 def test_equal_scores_and_small_changes_both_ways_are_equivalent():
     equal = compare_versions(rows([0.5, None, 0.7]), rows([0.5, None, 0.7]), NAMES)
     assert equal.outcome == "equivalent" and "the same score in all 3 pairs" in equal.sentence
