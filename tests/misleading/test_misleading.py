@@ -1,26 +1,37 @@
 """Runs that once misled their readers: the sentence each must produce, and the one it must not."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from html import unescape
 from types import SimpleNamespace
 
 import pytest
 from synthetic_outcomes import grade, outcome
 
+from assay.api import Comparisons
+from assay.core.claim import format_rate
 from assay.core.errors import UsageError
-from assay.grading.result import TestNoise
+from assay.grading.result import Integrity, TestNoise
 from assay.records.registration import PlannedComparison, RegisteredPlan, register_plan
 from assay.results.aggregate import CompetitionResult, aggregate_reports
 from assay.results.estimate import summarize_agents
-from assay.results.frame import CONDITIONS, Frame, TrialRow
+from assay.results.figures import draw_success
+from assay.results.frame import CONDITIONS, Frame, RuleSet, TrialRow
 from assay.results.inference import DifferenceVariance
 from assay.results.measures import Measure
-from assay.results.paired import compare_agents, select_trials
+from assay.results.paired import Experiment, compare_agents, compare_arms, compare_if_possible, select_trials
 from assay.results.power import Pilot, simulate_power
-from assay.results.report import make_report
-from assay.results.verdict import comparison_tables, describe_pair
+from assay.results.published_figures import load_published_figures
+from assay.results.report import make_report, to_latex, to_markdown
+from assay.results.verdict import comparison_tables, describe_pair, summarize_verdicts
+from assay.studies.paired import describe_difference
+from assay.studies.selection import HIDDEN, OWN, CandidateScores, SelectionTrial, average_picks
+from assay.tasks import Registry
 from assay.web.leaderboard import make_lines
+from assay.web.report import render_page
+from assay.web.selection import find_published
 
 SAME = dict.fromkeys(CONDITIONS, "the same")
 
@@ -78,6 +89,18 @@ class Case:
 
 def third(task: int, seed: int) -> bool:
     return seed == 0
+
+
+def judged(agent: str, tasks: int, won: Callable[[int, int], bool], **integrity: object) -> list[TrialRow]:
+    """Trials whose integrity was judged."""
+    judgement = Integrity.model_validate({"reason": "seen", "shortcut": None, **integrity})
+    return [
+        replace(row, grade=row.grade and row.grade.model_copy(update={"integrity": judgement}))
+        for row in grid(agent, tasks, 3, won)
+    ]
+
+
+LOST = {"status": "failed", "cause": "infrastructure"}
 
 
 CASES = {
@@ -177,6 +200,65 @@ CASES = {
          "tasks.", "p < 0.001"),
         ("too few to be sure",),
     ),
+    "scores of a rival whose trials the infrastructure failed": Case(
+        grid("a", 13, 4, lambda task, seed: False)
+        + [trial("b", task, seed, False, score=0.8) for task in range(13) for seed in (0, 1)]
+        + [missing("b", task, seed, **LOST) for task in range(13) for seed in (2, 3)],
+        ("a or b, by score", "the missing trials decide", "They allow 0 to +100 points", "50–100% with missing trials"),
+        ("is better than",),
+    ),
+    "scores of a rival that has not begun most tasks": Case(
+        grid("a", 13, 4, lambda task, seed: False)
+        + [trial("b", task, seed, False, score=0.8) for task in range(6) for seed in range(4)]
+        + [missing("b", task, seed) for task in range(6, 13) for seed in range(4)],
+        ("the missing trials decide", "28 pending", "They allow −8 to +100 points"),
+        ("is better than",),
+    ),
+    "a mean of s/(s + b) is no improvement in per cent": Case(
+        [trial("careful", task, seed, score=0.6) for task in range(13) for seed in range(3)]
+        + [trial("poor", task, seed, score=0.4) for task in range(13) for seed in range(3)],
+        ("40% against 30% on the improvement scale (50%: the starter's score)",),
+        ("30% improvement",),
+        measure="improvement",
+    ),
+    "shortcuts that traces do not show": Case(
+        judged("hidden", 13, lambda task, seed: True, planted=True)
+        + judged("plain", 13, third, planted=True, shortcut=False),
+        ("hack-adjusted success on these 13 tasks (the missing trials decide)", "39 unknown", "0–100% with missing"),
+        ("hidden is better than plain by",),
+        measure="honest",
+    ),
+    "successes by a shortcut": Case(
+        judged("cheat", 13, lambda task, seed: True, planted=True, shortcut=True)
+        + judged("plain", 13, third, planted=True, shortcut=False),
+        ("Conditions: of 39 trials of cheat, 39 took a planted shortcut; see --measure honest",),
+    ),
+    "honesty that nobody judged": Case(
+        grid("a", 13, 3, lambda task, seed: True) + grid("b", 13, 3, third),
+        ("no task of pocket in common that defines honest",),
+        measure="honest",
+    ),
+    "an agent of other conditions has no rank": Case(
+        [*grid("v1", 7, 3, third), *grid("v2", 7, 3, lambda task, seed: True), *grid("v3", 7, 3, third),
+         *(replace(row, conditions=SAME | {"budget": "24 h"}) for row in grid("rich", 7, 3, lambda task, seed: True))],
+        ("Not compared: rich and v2 differ in budget", "rich 100% (65–100%) 85–100% – – –"),
+    ),
+    "a pair that was chosen among many": Case(
+        [row for n in range(20) for row in grid(f"agent {n:02}", 8, 3, lambda task, seed, n=n: n == 0 or seed == 0)],
+        ("(exploratory, allowing for 190 comparisons)", "p and intervals allow for 190 comparisons by Holm's method"),
+    ),
+    "tasks that an agent was not tried on": Case(
+        grid("picky", 7, 2, lambda task, seed: True)
+        + grid("full", 20, 2, lambda task, seed: task < 7 and seed == 0),
+        ("Conditions: picky has no trial on 13 of 20 tasks, which are not compared",),
+    ),
+    "calibration over metrics with other units": Case(
+        [replace(row, metric=f"metric {row.task}") for row in
+         judged("a", 7, third, planted=False, claimed=20_000.0, calibration_error=19_999.0)]
+        + grid("b", 7, 3, third),
+        ("a 21 – 0 – – – –", "if the metrics have one unit"),
+        ("19999", "20000"),
+    ),
     "contaminated and indicative tasks": Case(
         [replace(row, known_leaks=1) for row in grid("a", 7, 1, lambda task, seed: True)]
         + grid("b", 7, 1, lambda task, seed: False),
@@ -191,6 +273,77 @@ def test_no_sentence_misleads(name: str) -> None:
     text = read(case.rows, case.measure, ignore=case.ignore)
     assert [words for words in case.must if words not in text] == [], text
     assert [words for words in case.must_not if words in text] == [], text
+
+
+def page_of(rows: Sequence[TrialRow]) -> str:
+    """The words of the report page."""
+    comparisons, refusal = compare_if_possible(Frame(rows))
+    page = render_page(rows, {}, "Run", datetime(2026, 1, 1, tzinfo=UTC), comparisons=comparisons, refusal=refusal)
+    return " ".join(unescape(re.sub(r"<style>.*?</style>|<[^>]+>", " ", page, flags=re.DOTALL)).split())
+
+
+MEDIA: dict[str, Callable[[list[TrialRow]], str]] = {
+    "terminal": lambda rows: "\n".join(summarize_verdicts(Frame(rows))) + make_report(Frame(rows))[0].to_text(),
+    "page": page_of,
+    "LaTeX": lambda rows: to_latex(Frame(rows)).replace("\\%", "%").replace("--", "–"),
+    "Markdown": lambda rows: to_markdown(Frame(rows), "Run"),
+    "notebook": lambda rows: repr(Comparisons(tuple(compare_agents(select_trials(rows))))),
+    "notebook page": lambda rows: Comparisons(tuple(compare_agents(select_trials(rows))))._repr_html_(),
+    "leaderboard": lambda rows: "\n".join(format_rate(line.success) for line in make_lines(rows, {})),
+    "figure": lambda rows: str(draw_success(summarize_agents(rows), {"fast": 0, "slow": 1})),
+}
+
+
+@pytest.mark.parametrize("medium", MEDIA)
+def test_pending_trials_are_bounds_in_every_medium(medium: str):
+    rows = grid("fast", 13, 3, third) + grid("slow", 13, 1, lambda task, seed: True)
+    rows += [missing("slow", task, seed) for task in range(13) for seed in (1, 2)]
+    assert "33–100% with missing trials" in " ".join(MEDIA[medium](rows).split())
+
+
+@pytest.mark.parametrize("medium", ["terminal", "page", "notebook", "notebook page"])
+def test_conditions_are_named_next_to_every_verdict(medium: str):
+    rows = grid("a", 13, 3, lambda task, seed: True) + [
+        replace(row, conditions=SAME | {"grader": "other"}) for row in grid("b", 13, 3, third)
+    ]
+    rows = [replace(row, conditions={"grader": "first", **row.conditions}) for row in rows]
+    text = MEDIA[medium](rows)
+    assert "a is better than b on these 13 tasks" in text and "different grader (first: a; other: b" in text
+
+
+def test_attempts_and_ranks_have_the_bounds_of_missing_trials():
+    rows = [row for name in ("fast", "other") for row in grid(name, 13, 3, third)]
+    rows += grid("slow", 13, 2, lambda task, seed: True) + [missing("slow", task, 2, **LOST) for task in range(13)]
+    slow = next(summary for summary in summarize_agents(rows) if summary.agent == "slow")
+    assert (slow.pass_at[1].worst, slow.pass_at[1].best, slow.pass_all[3].best) == (pytest.approx(2 / 3), 1, 1)
+    (comparison,) = compare_agents(select_trials(rows))
+    standing = next(each.standing for each in comparison.agents if each.agent == "slow")
+    assert standing and standing.shrunken_bounds and standing.shrunken_bounds[1] > standing.shrunken_bounds[0]
+
+
+def test_leaderboards_rank_on_common_tasks():
+    rows = grid("specialist", 4, 3, lambda task, seed: task < 3) + grid(
+        "generalist", 13, 3, lambda task, seed: task < 9
+    )
+    rows += [missing("specialist", task, 0, status="inapplicable") for task in range(4, 13)]
+    first, second = make_lines(rows, {})
+    assert (first.agent, second.agent) == ("generalist", "specialist")
+    assert first.success.value < second.success.value and first.ranked.value > second.ranked.value
+    assert first.ranked.evidence.tasks == 4
+
+
+def test_published_rates_are_those_of_the_same_tasks():
+    suites = Registry().suites
+    suite, folder = suites["mlebench"]
+    rules = RuleSet("mlebench", "v1", "real")
+    low = find_published(rules, [f"mlebench/{name}" for name in suite.splits["low"]], folder)
+    part = find_published(rules, [f"mlebench/{name}" for name in suite.splits["low"][:5]], folder)
+    assert low.rows and not part.rows and "whole splits" in part.problem
+    suite, folder = suites["mlagentbench"]
+    figures = load_published_figures(folder)
+    imdb = find_published(RuleSet("mlagentbench", "published", "real"), ["mlagentbench/imdb"], folder)
+    rates = {row.models: 100 * row.success.value for row in imdb.rows}
+    assert rates == pytest.approx(dict(zip(figures.columns, figures.success["imdb"], strict=True)))
 
 
 def test_percentiles_count_failures():
@@ -314,3 +467,27 @@ def test_aggregate_drops_no_report():
     results["d"] = [CompetitionResult(competition_id="d", any_medal=True)]
     with pytest.raises(UsageError, match="d has 1 of up to 3 reports; pass --seeds 1 to leave 6 of 10 reports out"):
         aggregate_reports(results, list("abcd"))
+
+
+def test_arms_that_the_infrastructure_failed_decide_nothing():
+    """A study of two arms: one of them lost half of its trials to the machine."""
+    keys = [(f"task {task}", seed) for task in range(13) for seed in range(4)]
+    lost = frozenset(key for key in keys if key[1] < 2)
+    plain, hidden = dict.fromkeys(keys, 1.0), {key: float(key not in lost) for key in keys}
+    experiment = Experiment(plain, hidden, ("plain", "obfuscated"), missing=(frozenset(), lost))
+    (pair,) = compare_arms([experiment])
+    assert pair.answers.these.outcome == pair.answers.like.outcome == "not known"
+    assert "Missing trials: 26 infrastructure" in describe_difference(pair)[-1]
+    assert "They allow 0.0 to +50.0 points" in describe_difference(pair)[-1]
+    (known,) = compare_arms([replace(experiment, missing=(frozenset(), frozenset()))])
+    assert known.answers.these.outcome == known.answers.like.outcome == "better"
+
+
+def test_the_means_of_a_selection_study_are_of_the_same_trials():
+    """Three trials of which one has no own pick among its first candidates, where the hidden one is bad."""
+    good, bad = CandidateScores(0.9, 0.9, 0.9, (0.9, 0.9)), CandidateScores(0.1, 0.1, 0.1, (0.1, 0.1))
+    blind = CandidateScores(None, 0.1, 0.1, (0.1, 0.1))
+    trials = [SelectionTrial(f"task {n}", 0, (good, bad, bad), own=0) for n in range(2)]
+    trials.append(SelectionTrial("task 2", 0, (blind, bad, good), own=2))
+    means = [average_picks(trials, rule, 1) for rule in (OWN, HIDDEN)]
+    assert [mean.value for mean in means if mean] == [1.0, 1.0]

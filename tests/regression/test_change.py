@@ -44,17 +44,25 @@ def test_six_pairs_that_all_get_worse_are_worse_and_five_are_not_known():
     # Six signs agree by chance with probability 2 / 2^6 = 0.031, five with 2 / 2^5 = 0.0625.
     six = compare_versions(rows([0.5] * 6), rows([0.3, 0.31, 0.32, 0.33, 0.34, 0.35]), NAMES)
     assert six.outcome == "worse" and six.answers.these.claim.p == pytest.approx(2 / 64, abs=0.005)
-    assert six.sentence.startswith("Agent version 2 is worse than version 1: −21 points by score")
-    assert "in 6 pairs of trials on 3 tasks" in six.sentence
+    assert six.sentence.startswith("Agent version 2 is worse than version 1 on these 3 tasks: −21 points by score")
+    assert "in 6 pairs of trials" in six.sentence
     five = compare_versions(rows([0.5] * 5), rows([0.3, 0.31, 0.32, 0.33, 0.34]), NAMES)
     assert five.outcome == "not known" and "It is not known whether" in five.sentence
     better = compare_versions(rows([0.3] * 6), rows([0.5, 0.51, 0.52, 0.53, 0.54, 0.55]), NAMES)
     assert better.outcome == "better"
 
 
+def test_trials_that_the_infrastructure_failed_are_not_compared():
+    lost = [replace(row, cause="infrastructure") if row.score is None else row for row in rows([None, 0.5])]
+    change = compare_versions(rows([0.5, 0.5]), Frame(lost), NAMES)
+    assert len(change.pairs) == 1 and not change.broken and "the infrastructure failed it" in change.unpaired[0]
+
+
 def test_equal_scores_and_small_changes_both_ways_are_equivalent():
     equal = compare_versions(rows([0.5, None, 0.7]), rows([0.5, None, 0.7]), NAMES)
     assert equal.outcome == "equivalent" and "the same score in all 3 pairs" in equal.sentence
+    broken = compare_versions(rows([None] * 3), rows([None] * 3), NAMES)
+    assert broken.outcome == "not known" and "neither has a score in any of 3 pairs" in broken.sentence
     slight = [0.5 + sign * 0.002 * number for number, sign in enumerate([1, -1] * 6)]
     assert compare_versions(rows([0.5] * 12), rows(slight), NAMES).outcome == "equivalent"
 

@@ -156,12 +156,12 @@ def outcomes_of_arm(
     agent: str, measure: str, values: Mapping[tuple[str, int], float], missing: Collection[tuple[str, int]] = ()
 ) -> Outcomes:
     """Return the values of an arm of an experiment by task and seed; the infrastructure failed the `missing` ones."""
-    samples = tuple[dict[str, list[float]], ...](({}, {}, {}))
+    sample, worst, best = dict[str, list[float]](), dict[str, list[float]](), dict[str, list[float]]()
     for (task, seed), value in values.items():
-        bounds = (0.0, 1.0) if (task, seed) in missing else (value, value)
-        for sample, each in zip(samples, (value, *bounds), strict=True):
-            sample.setdefault(task, []).append(each)
-    return Outcomes(agent, measure, *samples, {"infrastructure": len(missing)} if missing else {})
+        low, high = (0.0, 1.0) if (task, seed) in missing else (value, value)
+        for each, known in ((sample, value), (worst, low), (best, high)):
+            each.setdefault(task, []).append(known)
+    return Outcomes(agent, measure, sample, worst, best, {"infrastructure": len(missing)} if missing else {})
 
 
 def claim_mean(
@@ -228,10 +228,12 @@ def claim_middle(outcomes: Outcomes, families: Families | None = None) -> Claim:
 def claim_improvement(first: Outcomes, second: Outcomes) -> Claim:
     """Return the mean over tasks of the probability that a trial of the first beats one of the second, ties half."""
     cases = [(first.values, second.values), (first.worst, second.best), (first.best, second.worst)]
-    samples = [inference.improvement_by_task(own, other, shares=first.measure == "wins") for own, other in cases]
+    value, worst, best = (
+        inference.improvement_by_task(own, other, shares=first.measure == "wins") for own, other in cases
+    )
     missing = dict(Counter(first.missing) + Counter(second.missing))
     return replace(
-        claim_mean(Outcomes(first.agent, "probability of improvement", *samples, missing), Population.LIKE),
+        claim_mean(Outcomes(first.agent, "probability of improvement", value, worst, best, missing), Population.LIKE),
         estimand=Estimand("probability of improvement", (first.agent, second.agent), Population.LIKE),
     )
 

@@ -181,8 +181,8 @@ def cost_table(agents: Sequence[AgentCost]) -> Table:
         f"Over {tasks} that all agents have; failures count. Intervals: tasks like these.",
         "On front: how often no other agent is as good for as much, if tasks are resampled.",
     ]
-    if any(UNKNOWN in agent.hardware for agent in agents):
-        notes.append("Times are not comparable: for some trials it is not known on what hardware they ran.")
+    if {agent.hardware for agent in agents} == {UNKNOWN}:
+        notes.append("Times are not comparable, because it is not known on what hardware these trials ran.")
     elif len({agent.hardware for agent in agents}) > 1:
         classes = "; ".join(f"{agent.agent}: {agent.hardware}" for agent in agents)
         notes.append(f"Times on different hardware are not comparable: {classes}.")

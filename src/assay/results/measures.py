@@ -100,14 +100,14 @@ def bound_trial(row: TrialRow, measure: Measure, value: float, rivals: Sequence[
         return 0.0, value
     if measure != "wins":
         return value, value
-    others = [rival for rival in rivals if rival.agent != row.agent and not rival.inapplicable]
+    others = [rival for rival in rivals if rival.agent != row.agent and rival.counts and not rival.inapplicable]
     known = [rival for rival in others if not rival.pending and rival.failure != "infrastructure"]
     won = (_share_of_wins(row, known) or 0.0) * len(known)
     return won / len(others), (won + len(others) - len(known)) / len(others)
 
 
 def _find_rivals(row: TrialRow, rivals: Sequence[TrialRow]) -> list[TrialRow]:
-    return [rival for rival in rivals if rival.agent != row.agent and not rival.unended]
+    return [rival for rival in rivals if rival.agent != row.agent and rival.counts and not rival.unended]
 
 
 def _share_of_wins(row: TrialRow, rivals: Sequence[TrialRow]) -> float | None:

@@ -355,6 +355,7 @@ class _Match:
             *(f"ignored: {line}" for line in rules.conditions.differ(pair, ignored)),
             *(f"different {line}" for line in rules.conditions.differ(pair, NAMED_CONDITIONS)),
         ]
+        self.conditions += _describe_absent(own, other)
         self.conditions += _describe_unknown(both)
         if self.first.measure != "honest":
             self.conditions += filter(None, map(_describe_integrity, (own, other)))
@@ -381,6 +382,17 @@ def _describe_unknown(rows: Sequence[TrialRow]) -> list[str]:
         gaps += describe_direction(trials)
         lines.append(f"{agents} as {harness} reports, not verified{gaps}")
     return lines
+
+
+def _describe_absent(own: Sequence[TrialRow], other: Sequence[TrialRow]) -> list[str]:
+    """Return who has no trial on tasks of the other one: it may have been tried there, and left out."""
+    tasks = [{row.task for row in rows} for rows in (own, other)]
+    every = len(tasks[0] | tasks[1])
+    return [
+        f"{rows[0].agent} has no trial on {missing} of {plural(every, 'task')}, which are not compared"
+        for rows, known in zip((own, other), tasks, strict=True)
+        if (missing := every - len(known))
+    ]
 
 
 def _describe_integrity(rows: Sequence[TrialRow]) -> str:

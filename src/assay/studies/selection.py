@@ -188,7 +188,7 @@ def _values(trials: Sequence[SelectionTrial], rule: str, level: int) -> dict[tup
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _mean(trials: Sequence[SelectionTrial], rule: str, level: int) -> Claim | None:
+def average_picks(trials: Sequence[SelectionTrial], rule: str, level: int) -> Claim | None:
     """Return the mean over the trials whose own pick is known, so that rules are compared on the same ones."""
     by_task: dict[str, list[float]] = {}
     known = _values(trials, OWN, level)
@@ -218,7 +218,7 @@ def _make_table(
     for agent, own in trials.items():
         tasks = len({trial.task for trial in own})
         for level, difference in differences[agent].items():
-            means = [_mean(own, rule, level) for rule in (OWN, HIDDEN, ORACLE)]
+            means = [average_picks(own, rule, level) for rule in (OWN, HIDDEN, ORACLE)]
             rows.append((agent, tasks, len(own), level, *means, difference.answers.these.claim, difference.claim))
     notes = (
         "Picks are measured by the share of all candidates of their trial that they beat on the test rows; 50% is a "
@@ -246,7 +246,7 @@ def _draw(trials: Mapping[str, Sequence[SelectionTrial]], levels: Mapping[str, S
     styles = {OWN: "dashed", HIDDEN: "", ORACLE: "dotted thin"}
     for color, (agent, own) in enumerate(trials.items()):
         for rule, style in styles.items():
-            points = [(float(level), _mean(own, rule, level)) for level in levels[agent]]
+            points = [(float(level), average_picks(own, rule, level)) for level in levels[agent]]
             claims = [(level, claim) for level, claim in points if claim]
             if claims:
                 figure.curve(claims, band=rule == HIDDEN, color=color, style=style)
