@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import SourceError
+from assay.core.progress import ByteCount, stage
 
 _DOUBLE, _STRING, _DOCUMENT, _ARRAY, _BINARY, _OBJECT_ID, _BOOLEAN, _DATE, _NULL = 1, 2, 3, 4, 5, 7, 8, 9, 10
 _CODE, _INT32, _TIMESTAMP, _INT64, _DECIMAL, _MAX_KEY, _MIN_KEY = 13, 16, 17, 18, 19, 127, 255
@@ -37,7 +38,8 @@ def read_blocks(path: Path) -> Iterator[tuple[bytearray, list[int]]]:
     is asked for, which is read to the same memory.
     """
     unpack_size, block, filled = _SIZE.unpack_from, bytearray(_BLOCK), 0
-    with path.open("rb", buffering=0) as file:
+    total = ByteCount(path.stat().st_size)
+    with path.open("rb", buffering=0) as file, stage(f"Reading {path.name}", total) as advance:
         while count := file.readinto(memoryview(block)[filled:]):
             filled += count
             start, size, offsets = 0, 0, [0]
@@ -57,6 +59,7 @@ def read_blocks(path: Path) -> Iterator[tuple[bytearray, list[int]]]:
             if size > len(block):
                 block = bytearray(size)
             block[:filled] = rest
+            advance(count)
         if filled:
             raise _damaged(path)
 

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from assay.core.progress import stage
 from assay.data import files, pandas_tables
 from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
@@ -40,7 +39,6 @@ def _write_sides(job: PrepareJob, is_test: NDArray[np.bool_]) -> None:
     with (
         (job.public / "train.bson").open("wb") as train,
         (job.public / "test.bson").open("wb") as test,
-        stage("Splitting products", len(is_test)) as advance,
     ):
         for block, offsets in bson.read_blocks(job.raw / "train.bson"):
             starts, ends = offsets[:-1], offsets[1:]
@@ -56,7 +54,6 @@ def _write_sides(job: PrepareJob, is_test: NDArray[np.bool_]) -> None:
             of_test = [starts[row] for row in rows], [ends[row] for row in rows]
             test.writelines(bson.rewrite_each(block, *of_test, first="_id", dropped="category_id"))
             number += len(starts)
-            advance(len(starts))
 
 
 def _read_products(path: Path) -> pd.DataFrame:

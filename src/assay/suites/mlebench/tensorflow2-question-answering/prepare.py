@@ -6,6 +6,7 @@ from typing import IO
 import pandas as pd
 
 from assay.core.errors import SourceError
+from assay.core.progress import ByteCount, stage
 from assay.data import pandas_tables
 from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
@@ -28,9 +29,13 @@ def prepare(job: PrepareJob) -> None:
         (job.public / RECORDS).open("wb") as train_file,
         (job.public / "simplified-nq-test.jsonl").open("wb") as test_file,
         (job.private / "test.jsonl").open("wb") as private_file,
+        stage("Splitting questions", ByteCount((job.raw / RECORDS).stat().st_size)) as advance,
     ):
+        done = 0
         while records := read_portion(raw_file, PORTION):
             gold += _write_portion(records, train_file, test_file, private_file)
+            advance(raw_file.tell() - done)
+            done = raw_file.tell()
             del records  # or two portions would be in memory
     table = pd.DataFrame(gold, columns=["example_id", "PredictionString"])
     pandas_tables.write(table, job.private / "gold_submission.csv")
