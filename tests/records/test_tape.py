@@ -118,15 +118,20 @@ def test_concurrent_calls_are_replayed_by_lane(tmp_path: Path) -> None:
             log.append(STARTED)
             tape = Tape(log, past.calls)
 
-            async def in_lane(lane: str) -> str:
+            outputs: dict[str, str] = {}
+
+            async def in_lane(lane: str) -> None:
                 async def perform() -> PythonResult:
                     return PythonResult(output=lane, seconds=0.0)
 
                 request = PythonRequest(code="", seconds=1.0)
                 call = await tape.call(request, perform, step=0, used=BudgetUsed, lane=lane)
-                return str(call.result.output)
+                outputs[lane] = str(call.result.output)
 
-            return {lane: await in_lane(lane) for lane in order}
+            async with anyio.create_task_group() as tasks:
+                for lane in order:
+                    tasks.start_soon(in_lane, lane)
+            return outputs
 
     anyio.run(work, ["a", "b", "c"])
     assert anyio.run(work, ["c", "a", "b"]) == {"c": "c", "a": "a", "b": "b"}
