@@ -496,7 +496,9 @@ print("METRIC:", {metric})
 
 
 def test_what_an_ablation_measured_is_told_and_can_not_be_submitted(trials):
-    trial = trials.run(policy="ablation", drafts=2, parallel=1, patience=2, final_share=0.1, budget={"steps": 6})
+    trial = trials.run(
+        policy="ablation", drafts=2, debug_prob=1, parallel=1, patience=2, final_share=0.1, budget={"steps": 6}
+    )
     search = journal(trial)
     measured = [node for node in search.nodes if node.status == "measured"]
     assert [node.operator for node in search.nodes[2:]] == ["debug", "ablate", "refine", "refine"]

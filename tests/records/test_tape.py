@@ -118,15 +118,20 @@ def test_concurrent_calls_are_replayed_by_lane(tmp_path: Path) -> None:
             log.append(STARTED)
             tape = Tape(log, past.calls)
 
-            async def in_lane(lane: str) -> str:
+            outputs: dict[str, str] = {}
+
+            async def in_lane(lane: str) -> None:
                 async def perform() -> PythonResult:
                     return PythonResult(output=lane, seconds=0.0)
 
                 request = PythonRequest(code="", seconds=1.0)
                 call = await tape.call(request, perform, step=0, used=BudgetUsed, lane=lane)
-                return str(call.result.output)
+                outputs[lane] = str(call.result.output)
 
-            return {lane: await in_lane(lane) for lane in order}
+            async with anyio.create_task_group() as tasks:
+                for lane in order:
+                    tasks.start_soon(in_lane, lane)
+            return outputs
 
     anyio.run(work, ["a", "b", "c"])
     assert anyio.run(work, ["c", "a", "b"]) == {"c": "c", "a": "a", "b": "b"}
@@ -198,3 +203,44 @@ def test_an_agent_whose_log_is_too_large_makes_no_more_calls(tmp_path: Path):
     assert (tmp_path / "log").stat().st_size < 20_000
     with EventLog(tmp_path / "log", 1) as log:  # the end of the trial is still recorded
         assert log.append(STARTED).number == len(read_events(tmp_path / "log")) - 1
+
+
+def test_calls_that_ran_at_once_are_replayed_in_the_order_in_which_they_ended(tmp_path: Path) -> None:
+    async def work(wait: bool) -> list[str]:
+        ended, over = list[str](), anyio.Event()
+        past = past_of(read_events(tmp_path / "log")).calls
+        with EventLog(tmp_path / "log", 1) as log:
+            log.append(STARTED)
+            tape = Tape(log, past)
+
+            async def call(lane: str) -> None:
+                async def perform() -> NoteResult:
+                    assert wait, "it is carried out again"
+                    await over.wait() if lane == "slow" else over.set()
+                    return NoteResult()
+
+                await tape.call(NoteRequest(topic=lane), perform, step=0, used=BudgetUsed, lane=lane)
+                ended.append(lane)
+
+            async with anyio.create_task_group() as tasks:
+                for lane in ("slow", "fast"):
+                    tasks.start_soon(call, lane)
+        return ended
+
+    assert anyio.run(work, True) == ["fast", "slow"] == anyio.run(work, False)
+
+
+def test_a_reply_in_a_lane_is_kept_when_the_main_lane_is_interrupted_after_a_change(tmp_path: Path) -> None:
+    async def done() -> NoteResult:
+        return NoteResult()
+
+    async def work() -> None:
+        with EventLog(tmp_path / "log", 1) as log:
+            log.append(STARTED)
+            tape = Tape(log)
+            for topic, lane, changes in (("write", "", True), ("ask", "lane", False), ("after", "", False)):
+                request = NoteRequest(topic=topic)
+                await tape.call(request, done, step=0, used=BudgetUsed, changes=changes, lane=lane)
+
+    anyio.run(work)
+    assert [call.request.topic for call in past_of(read_events(tmp_path / "log")).calls] == ["ask"]

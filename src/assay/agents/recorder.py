@@ -181,4 +181,5 @@ class Recorder:
         latest = self._latest
         if (used.elapsed, used.steps, used.tokens) >= (latest.elapsed, latest.steps, latest.tokens):
             self._latest = used
-            self.clock.set(used)
+            # Another lane may have begun a step that this call, which ended before, does not count.
+            self.clock.set(used.model_copy(update={"steps": max(used.steps, self.clock.steps)}))

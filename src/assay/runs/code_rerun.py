@@ -219,7 +219,13 @@ async def find_cause(
     began: datetime,
     accepts: Callable[[bytes], Awaitable[bool]],
 ) -> RerunCause | None:
-    """Return what has to be as in the agent's own lab for the code to write what is accepted; None: none of it."""
+    """Return what has to be as in the agent's own lab for the code to write what is accepted; None: none of it.
+
+    If it is written when the code simply runs once more, it was chance, such as how far a search came in its time.
+    """
+    again = await labs.run(code, data=labs.public)
+    if again.content is not None and await accepts(again.content):
+        return None
     runs: dict[RerunCause, Callable[[], Awaitable[CodeRun]]] = {
         "seed": partial(labs.run, code, data=labs.public, seed=labs.file.seed),
         "time": partial(labs.run, code, data=labs.public, seed=labs.file.seed, clock=began),
@@ -257,7 +263,11 @@ async def judge_rerun(
 
     cause = await find_cause(labs, code, snapshot, began, is_first)
     scores = f"the score is {grade.score}, that of the file in the agent's own lab {first.score}"
-    reason = f"{scores}; {_EXPLANATIONS[cause]}" if cause else f"{scores}; neither seed, files nor clock explain it"
+    reason = (
+        f"{scores}; {_EXPLANATIONS[cause]}"
+        if cause
+        else f"{scores}; it differs from run to run, or seed, files and clock do not explain it"
+    )
     # With another seed, honest code scores differently as well; that it made the file is shown.
     return rerun.model_copy(update={"reproduced": cause == "seed", "cause": cause or "chance", "reason": reason})
 
