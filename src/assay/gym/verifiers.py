@@ -1,8 +1,8 @@
 """Labs as an environment of verifiers: `vf-eval assay.gym.verifiers --env.taskset.worlds '["pocket/digits"]'`.
 
-A model replies with one fenced block a turn: `bash`, `python`, `edit PATH` or `submit`. Everything that it writes runs in
-the lab only: the harness, which talks to the model, executes nothing. The reward of a rollout is what `Rewards` pays,
-and `info["grade"]` of its trace is the grade.
+A model replies with one fenced block a turn: `bash`, `python`, `edit PATH` or `submit`. Everything that it writes runs
+in the lab only: the harness, which talks to the model, executes nothing. The reward of a rollout is what `Rewards`
+pays, and `info["grade"]` of its trace is the grade.
 """
 
 import asyncio
