@@ -1,8 +1,8 @@
 """All tasks under Harbor's own job runner, in labs: `python tests/interop/all_tasks.py [TASK|SUITE…]`.
 
-Exports each task, runs the oracle, an agent that does nothing and one that writes its own reward, grades the submissions
-once more, and prints a line for each task and a count. Tasks that are done already are not run again. `make test` runs
-three of them.
+Exports each task, runs the oracle, an agent that does nothing and one that writes its own reward, grades the
+submissions once more, and prints a line for each task and a count. Tasks that are done already are not run again.
+`make test` runs three of them.
 """
 
 import json
