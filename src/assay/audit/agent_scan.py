@@ -212,8 +212,8 @@ def _count_pairs(tokens: Sequence[str], sheet: AnswerSheet) -> int:
 
 def _find_places(text: str) -> Iterator[str]:
     """Yield the places of answers that a text names."""
-    for place in sorted({match[0] for match in _PLACES.finditer(text)}):
-        yield f"names {quote(place)}, where answers are"
+    for path in sorted({match[0] for match in _PLACES.finditer(text)}):
+        yield f"names {quote(path)}, where answers are"
 
 
 def _find_tables(content: bytes) -> Iterator[str]:

@@ -1,6 +1,5 @@
-"""Adapters that let other tools use Assay's tasks and records; so far Inspect AI, in `inspect/`.
+"""Adapters: tasks, records and results of Assay for other tools, and theirs for Assay.
 
-Start reading at `inspect/tasks.py`. `inspect` imports Inspect AI, so nothing here is imported before it is used.
+`importers` and `exporters` read and write results, `harbor` and `inspect` run tasks of one in the other. They import
+packages of others, so nothing here is imported before it is used.
 """
-
-__all__ = ["inspect"]

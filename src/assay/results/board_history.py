@@ -1,6 +1,7 @@
 """The history of a board, `history.jsonl`: what was added, rescored and withdrawn, when and why.
 
-Lines are only ever appended. Each line has the hash of the line before it, so that a change or a removal is noticed.
+Lines are only ever appended. Each has the hash of the line before it, so that one that was changed or removed is
+noticed.
 """
 
 import hashlib
