@@ -48,13 +48,13 @@ def write_images(folder: Path, count: int = 60) -> list[str]:
 
 
 def write_archive(path: Path) -> None:
-    """A competition: labels for train, none for test, and a sample submission of probabilities."""
+    """A competition: labels for train, none for test, and a submission of probabilities, not called a sample."""
     table = make_visits()[["visit_id", "height", "weight", "age", "outcome", "price"]]
     sample = pd.DataFrame({"visit_id": table["visit_id"][200:], "outcome": 0.5})
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("train.csv", table[:200].to_csv(index=False))
         archive.writestr("test.csv", table[200:].drop(columns=["outcome", "price"]).to_csv(index=False))
-        archive.writestr("sample_submission.csv", sample.to_csv(index=False))
+        archive.writestr("outcome_submission.csv", sample.to_csv(index=False))
 
 
 def make_source(kind: str) -> list[str]:
@@ -163,6 +163,12 @@ def test_a_wrong_request_is_refused_before_anything_is_written(assay, words, mes
     refused = assay("new", "task", "visits", "--from", "visits.csv", *words)
     assert refused.returncode == 2 and message in refused.stderr, refused.stderr
     assert not (tmp_path / "config").exists()
+
+
+def test_columns_that_are_not_separated_by_commas_are_refused(tmp_path: Path) -> None:
+    make_visits().to_csv("visits.csv", index=False, sep=";")
+    with pytest.raises(UsageError, match="separate columns by commas"):
+        new_task("visits", "visits.csv", target="price")
 
 
 def test_equal_rows_and_groups_stay_on_one_side_and_test_is_later() -> None:

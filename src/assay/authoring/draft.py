@@ -193,7 +193,7 @@ def _choose_metric(target: pl.Series, name: str | None, column: str) -> tuple[st
     function = METRICS.load(chosen)
     form = _form_of(function, distinct, chosen)
     if form == "number" and not is_number:
-        words = [value for value, number in zip(target, numbers, strict=True) if number is None]
+        words = list(dict.fromkeys(value for value, number in zip(target, numbers, strict=True) if number is None))
         raise UsageError(
             f"--metric: {chosen} is for numbers, and {column} has {quote_some(words)}; try accuracy or log_loss"
         )

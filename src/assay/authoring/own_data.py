@@ -94,7 +94,7 @@ def _guess(folder: Path, name: str, named: str | None) -> OwnData:
             (path for path in sorted(tables, key=lambda path: len(path.stem)) if word in path.stem.lower()), None
         )
 
-    train_path, test_path, sample_path = find("train"), find("test"), find("sample")
+    train_path, test_path, sample_path = find("train"), find("test"), find("sample") or find("submission")
     if train_path is None or sample_path is None:
         missing = "training table (train.csv)" if train_path is None else "sample submission (sample_submission.csv)"
         raise UsageError(f"{name} has no {missing}; pass the table itself with --from, and name its --target")
@@ -205,6 +205,8 @@ def _read_text(path: Path) -> str:
 def _check(table: pl.DataFrame) -> pl.DataFrame:
     if not table.width or any(not name.strip() or not name.isprintable() for name in table.columns):
         raise UsageError("the table needs a first line with the names of all columns")
+    if table.width == 1 and ";" in table.columns[0]:
+        raise UsageError(f"the table has the one column {quote(table.columns[0])}; separate columns by commas")
     return table
 
 
