@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
 import anyio
 
@@ -84,6 +84,7 @@ MACHINE_ERRORS = {
 }
 PrepareMachine = Callable[[TrialFile, Task, Home], None]
 AnEvent = TypeVar("AnEvent", bound=EventBase)
+Ts = TypeVarTuple("Ts")
 
 
 def run_trial(
@@ -461,7 +462,7 @@ if sys.version_info < (3, 12):
     class _PidfdChildWatcher(asyncio.ThreadedChildWatcher):
         """Watches the children of whichever loop is running; asyncio's own class is tied to one loop, which ends."""
 
-        def add_child_handler(self, pid: int, callback: Callable[..., object], *arguments: Any) -> None:
+        def add_child_handler(self, pid: int, callback: Callable[[int, int, *Ts], object], *args: *Ts) -> None:
             loop, descriptor = asyncio.get_running_loop(), os.pidfd_open(pid)
 
             def reap() -> None:
@@ -471,6 +472,6 @@ if sys.version_info < (3, 12):
                     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
                 except ChildProcessError:  # reaped elsewhere: asyncio reports 255 in this case
                     code = 255
-                callback(pid, code, *arguments)
+                callback(pid, code, *args)
 
             loop.add_reader(descriptor, reap)
