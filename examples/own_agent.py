@@ -1,6 +1,6 @@
 """An agent without a model: it writes a script into the lab and runs it.
 
-assay --tasks examples/my-suite run waves --agent examples/own_agent.py:Forest,trees=50 --out runs/waves
+assay --trust --tasks examples/my-suite run waves --agent examples/own_agent.py:Forest,trees=50 --out runs/waves
 """
 
 from pydantic import Field
