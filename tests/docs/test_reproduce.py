@@ -106,6 +106,11 @@ def test_every_command_works_on_a_miniature(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "notebooks/winner.py").write_text("print(sum(range(10)))\n")
+    # What a checkout of the published repository has.
+    texts = tmp_path / "mle-bench/mlebench/competitions" / MINIATURES["mlebench"].partition("/")[2]
+    texts.mkdir(parents=True)
+    for name in ("description.md", "description_obfuscated.md"):
+        (texts / name).write_text(f"Who wrote each of these sentences? They are in the {name} of Kaggle.\n")
     commands = [shrink(command) for command in commands_of(page)]
     assert len(commands) > 10
     for command in commands:
