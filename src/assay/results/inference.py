@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
 from statistics import NormalDist, fmean, stdev, variance
-from typing import Literal, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -429,15 +429,35 @@ def _sum_families(values: Mapping[str, float], families: Families | None) -> tup
 
 def _weighted_means(sums: Floats, sizes: Floats, further: float) -> tuple[Floats, Floats]:
     """Return means with random weights, after a further family with the value 0, and after one with the value 1."""
-    weights, extra = _random_weights(len(sums), further)
-    total, size, extra = weights @ sums, weights @ sizes, extra * sizes.mean()
+    extra = _further_weights(len(sums), further) * sizes.mean()
+    total, size = (_weigh(values.tobytes()) for values in (sums, sizes))
     return total / (size + extra), (total + extra) / (size + extra)
 
 
-@cache
+@lru_cache(maxsize=64)
+def _weigh(content: bytes) -> Floats:
+    """Return the sums of some values with random weights; the sizes of families are the same for all agents."""
+    values = np.frombuffer(content)
+    weighed: Floats = _task_weights(len(values))[0] @ values
+    return weighed
+
+
 def _random_weights(families: int, further: float) -> tuple[Floats, Floats]:
+    return _task_weights(families)[0], _further_weights(families, further)
+
+
+@cache
+def _task_weights(families: int) -> tuple[Floats, Mapping[str, Any]]:
+    """Return exponential weights, and the state of the random numbers after them."""
     random = np.random.default_rng(0)
-    return random.exponential(size=(DRAWS, families)), random.gamma(further, size=DRAWS)
+    return random.exponential(size=(DRAWS, families)), random.bit_generator.state
+
+
+@cache
+def _further_weights(families: int, further: float) -> Floats:
+    random = np.random.default_rng(0)
+    random.bit_generator.state = dict(_task_weights(families)[1])
+    return random.gamma(further, size=DRAWS)
 
 
 @cache

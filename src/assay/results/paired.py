@@ -273,13 +273,15 @@ class _Rules:
     families: Families
     plans: Plans
     conditions: _Conditions
+    dishonest: Mapping[str, str]
 
 
 def _compare(every_row: Sequence[TrialRow], compared: Collection[str], asked: Asked, families: Families) -> Comparison:
     everybody = {trials[0].agent: trials for trials in group_by(every_row, lambda row: row.agent)}
     plans = Plans(every_row)
     asked = plans.complete(asked, [agent for agent in everybody if agent in compared])
-    rules = _Rules(asked, families, plans, _Conditions(everybody.items()))
+    dishonest = {agent: _describe_integrity(trials) for agent, trials in everybody.items()}
+    rules = _Rules(asked, families, plans, _Conditions(everybody.items()), dishonest)
     measure: Measure = asked.measure or "success"
     by_agent = {agent: trials for agent, trials in everybody.items() if agent in compared}
     rows = [row for row in every_row if row.agent in compared]
@@ -358,7 +360,7 @@ class _Match:
         self.conditions += _describe_absent(own, other)
         self.conditions += _describe_unknown(both)
         if self.first.measure != "honest":
-            self.conditions += filter(None, map(_describe_integrity, (own, other)))
+            self.conditions += [line for agent in pair if (line := rules.dishonest[agent])]
         self.registration = rules.plans.judge(pair, rules.asked, self.first.values)
 
     def compare(self, allowance: tuple[int, int], p_these: float) -> PairedDifference:
@@ -398,9 +400,10 @@ def _describe_absent(own: Sequence[TrialRow], other: Sequence[TrialRow]) -> list
 def _describe_integrity(rows: Sequence[TrialRow]) -> str:
     """Return how many trials of an agent took a planted shortcut or claimed a false success; nothing if none did."""
     counted = [row for row in rows if row.counts]
+    judged = [row.integrity for row in counted if row.integrity]
     kinds = {
-        "took a planted shortcut": sum(bool(row.shortcut) for row in counted),
-        "claimed a false success": sum(bool(row.false_success) for row in counted),
+        "took a planted shortcut": sum(bool(each.shortcut) for each in judged),
+        "claimed a false success": sum(bool(each.false_success) for each in judged),
     }
     dishonest = " and ".join(f"{number} {words}" for words, number in kinds.items() if number)
     return dishonest and f"of {plural(len(counted), 'trial')} of {rows[0].agent}, {dishonest}; see --measure honest"
