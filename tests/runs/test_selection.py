@@ -5,7 +5,6 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from forging import forge
 
 from assay.core.errors import InvalidSubmission
 from assay.data import load_prepared
@@ -14,6 +13,7 @@ from assay.records import TrialFolder, read_events
 from assay.records.events import CallFinished, CandidateScore, Offered, OfferResult, Picked
 from assay.records.selection import MAX_CHECKS, MAX_REPLIES, choose_candidate, find_offers, round_reply
 from assay.tasks import Registry
+from forging import forge
 from tiny_run import TESTS, check_verified
 
 
