@@ -35,9 +35,9 @@ def remove_submissions(folder: TrialFolder, events: Sequence[Event], keep: Keep,
     if keep == "best" and (best := read_journal(events, direction).best):
         needed.add(best.submission)
     needed |= {content.sha256 for content in recorded_contents(events) if not content.inline}
-    for digest, path in object_digests(folder.snapshots).items():
+    for digest, stored in object_digests(folder.snapshots).items():
         if digest in unkept - needed:
-            path.unlink()
+            stored.unlink()
 
 
 def is_submission(path: str, name: str) -> bool:

@@ -88,10 +88,10 @@ def _members(run: RunFolder, submissions: bool) -> dict[str, bytes]:
             with suppress(RecordError):  # without them it cannot be said where the submission comes from
                 manifests = [f"snapshots/manifests/{id}.json" for id in load_snapshot(folder.snapshots, snapshot).chain]
         with suppress(FileNotFoundError), open_log(folder.events) as log:
-            content = log.read(MAX_CONTENT + 1)
-            if len(content) > MAX_CONTENT:
+            lines = log.read(MAX_CONTENT + 1)
+            if len(lines) > MAX_CONTENT:
                 raise RecordError(f"{folder.events} has more than {MAX_CONTENT:,} bytes, which no export can have")
-            members[f"trials/{folder.path.name}/events.jsonl"] = content
+            members[f"trials/{folder.path.name}/events.jsonl"] = lines
         for name in (*_TRIAL_FILES, *manifests):
             with suppress(FileNotFoundError):
                 members[f"trials/{folder.path.name}/{name}"] = read_plain(folder.path / name, MAX_CONTENT)

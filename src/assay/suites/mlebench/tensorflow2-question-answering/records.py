@@ -35,8 +35,8 @@ _PAGE_START = b'"document_text": "'
 _ESCAPE = re.compile(
     rb'\\(?:["\\bfnrt]|u(?!00[0-7]|d[89a-f])[0-9a-f]{4}|ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})', re.DOTALL
 )
-_LONG_NUMBER = re.compile(rb"-?[0-9]{19,}")
-_DIGITS = bytes(ord("0") if chr(byte).isdigit() and byte < 128 else ord(" ") for byte in range(256))
+_DIGITS = bytes(ord("0") if ord("0") <= byte <= ord("9") else ord(" ") for byte in range(256))
+_LONG = b"0" * 19
 _WORDS = re.compile(r"[A-Za-z]{2}[ :/]+[A-Za-z]")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -110,8 +110,8 @@ def _parse(line: bytes) -> tuple[memoryview | None, dict[str, Any]]:
         return None, _load(line)
     values[PAGE] = line[start : min(end, start + _BEGINNING)].decode()
     # All of the line, because a part of it would have to be copied first.
-    text, before = memoryview(line.replace(b"/", rb"\/")), line.count(b"/", 0, start)
-    return text[start - 1 + before : end + 1 + before + line.count(b"/", start, end)], values
+    text, behind = memoryview(line.replace(b"/", rb"\/")), len(line) - end - 1 + line.count(b"/", end)
+    return text[start - 1 + line.count(b"/", 0, start) : len(text) - behind], values
 
 
 def _find_quote(line: bytes, start: int) -> int:
@@ -148,15 +148,21 @@ _decode = json.JSONDecoder(parse_float=_refuse, parse_constant=_refuse).decode
 
 
 def _load(line: bytes) -> dict[str, Any]:
-    # Most lines have no long number, which a regular expression would search for much longer.
-    if b"0" * 19 in line.translate(_DIGITS) and any(
-        not -(2**63) <= int(number) < 2**64 for number in _LONG_NUMBER.findall(line)
-    ):
+    if not all(-(2**63) <= number < 2**64 for number in _find_long_numbers(line)):
         raise _UnusualError
     values = _decode(line.decode())
     if type(values) is not dict:
         raise _UnusualError
     return values
+
+
+def _find_long_numbers(line: bytes) -> Iterator[int]:
+    """Yield the integers of 19 digits or more, found by their digits: a regular expression takes much longer."""
+    digits, end = line.translate(_DIGITS), 0
+    while (start := digits.find(_LONG, end)) >= 0:
+        end = digits.find(b" ", start)
+        end = len(digits) if end < 0 else end
+        yield int(line[start - (line[start - 1 : start] == b"-") : end])
 
 
 def _write(value: object) -> bytes:
