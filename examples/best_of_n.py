@@ -11,10 +11,8 @@ from assay.gym import LabEnv, Rewards, python, submit
 from assay.models import MAIN, Message, Models, Prices, Sampling, Tool
 
 TASK = "pocket/house-price"
-DEPTHS, LEAVES = ("1", "3", "6", "12"), ("1", "5", "25")
-QUESTION = (
-    "Predict house prices with a random forest. Choose the maximum depth and the minimum number of rows per leaf."
-)
+OPTIONS = {f"depth {depth}, {leaf} rows per leaf": (depth, leaf) for depth in (1, 3, 6, 12) for leaf in (1, 5, 25)}
+QUESTION = "Predict house prices with a random forest. Which maximum depth and rows per leaf should be tried next?"
 CODE = """
 import pandas as pd
 from sklearn.ensemble import RandomForestRegressor
@@ -27,19 +25,20 @@ test[["row_id", "SalePrice"]].to_csv("submission.csv", index=False)
 """
 
 
-async def propose(model: str, count: int) -> list[str]:
-    """Return programs with settings that the model chose, each with another seed."""
-    choices = {"depth": {"type": "string", "enum": list(DEPTHS)}, "leaf": {"type": "string", "enum": list(LEAVES)}}
-    schema = {"type": "object", "properties": choices, "required": list(choices)}
-    tool = Tool(name="forest", description="Train a random forest.", parameters=schema)
-    programs = []
+async def propose(model: str, count: int) -> dict[str, str]:
+    """Return programs by the option that the model chose, each time among those that are left."""
+    programs: dict[str, str] = {}
     async with Models({MAIN: model}, prices=Prices()) as models:
         models.check()
         for seed in range(count):
-            sampling = Sampling(seed=seed, temperature=1.5)
+            left = {"type": "string", "enum": [option for option in OPTIONS if option not in programs]}
+            schema = {"type": "object", "properties": {"option": left}, "required": ["option"]}
+            tool = Tool(name="choose", description="Choose one of the options.", parameters=schema)
             asked = [Message(role="user", text=QUESTION)]
-            reply = await models.ask(MAIN, asked, [tool], choice="forest", sampling=sampling)
-            programs.append(CODE.format(**reply.message.tool_calls[0].arguments))
+            reply = await models.ask(MAIN, asked, [tool], choice="choose", sampling=Sampling(seed=seed))
+            option = reply.message.tool_calls[0].arguments["option"]
+            depth, leaf = OPTIONS[option]
+            programs[option] = CODE.format(depth=depth, leaf=leaf)
     return programs
 
 
@@ -47,19 +46,19 @@ def main(model: str = "local/smollm2", count: str = "3") -> None:
     """Print what the best proposal scores on the test rows."""
     programs = anyio.run(propose, model, int(count))
     env = LabEnv(TASK, rewards=Rewards(score=0, validation=1))
-    paid = []
-    for program in programs:
+    paid = {}
+    for option, program in programs.items():
         env.reset(seed=0)
-        paid.append(env.step(python(program))[1])
+        paid[option] = env.step(python(program))[1]
+        print(f"{option}: {paid[option]:.3f} on hidden validation rows")
     env.close()
-    best = max(range(len(programs)), key=paid.__getitem__)
+    best = max(paid, key=paid.__getitem__)
     env = LabEnv(TASK)
     env.reset(seed=0)
     env.step(python(programs[best]))
     _, reward, _, _, info = env.step(submit())
     env.close()
-    print("validation:", ", ".join(f"{each:.3f}" for each in paid))
-    print(f"best of {len(paid)}: score {info['grade']['score']:.4f}, reward {reward:.3f}")
+    print(f"best of {len(paid)}: {best}, score {info['grade']['score']:.4f}, reward {reward:.3f}")
 
 
 if __name__ == "__main__":

@@ -110,8 +110,8 @@ def test_an_entry_is_rescored_after_a_task_was_repaired(tiny, tmp_path: Path):
     tiny.call("export", str(tiny.out), "--out", str(bundle), "--submissions")
     assert tiny.call("board", "add", str(bundle), "--to", str(board)).returncode == 0
     (entry,) = BoardFolder(board).entries()
-    same = tiny.call("board", "rescore", str(board), entry.name, "--reason", "to be sure")
-    assert same.returncode == 0 and "No score changed" in same.stdout, same.stderr
+    unchanged = tiny.call("board", "rescore", str(board), entry.name, "--reason", "to be sure")
+    assert unchanged.returncode == 0 and "No score changed" in unchanged.stdout, unchanged.stderr
     registry = Registry([TESTS / "tiny"])
     answers = load_prepared(tiny.home, registry.task("tiny/coin")).private / "answers.csv"
     answers.chmod(0o600)

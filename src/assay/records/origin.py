@@ -1,13 +1,17 @@
 """Where a submission comes from: whether it is the file that the record shows in the workspace when the work ended."""
 
 import hashlib
+import io
+import tarfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
 from assay.core.errors import RecordError
+from assay.core.text import quote
 from assay.core.untrusted import MAX_CONTENT, read_plain
+from assay.grading.by_running.hidden_tests import ARCHIVE
 from assay.lab.snapshots import load_snapshot, read_object
 from assay.records.code import MAX_CODE, decode_code, find_rerun
 from assay.records.events import (
@@ -59,6 +63,8 @@ def find_origin(
         return _of_pick(folder, life, picked, submitted, contents)
     if isinstance(contents, Origin):
         return contents
+    if name == ARCHIVE and not contents and (taken := find_last_snapshot(events)):
+        return _of_workspace(folder, taken, submitted)
     if submitted.submission.sha256 in contents:
         return Origin("recorded")
     return Origin("contradicted", "it is not the file that the last snapshot and the recorded writes show")
@@ -92,6 +98,28 @@ def _find_contents(
     if contents is None:
         return Origin("unknown", "the last snapshot was taken before the last change of the workspace, or without it")
     return contents
+
+
+def _of_workspace(folder: TrialFolder, taken: str, submitted: Submitted) -> Origin:
+    """Judge an archive of the workspace, all of whose files must be those of the last snapshot."""
+    snapshot, path = load_snapshot(folder.snapshots, taken), folder.submission
+    if path is None or not path.is_file():
+        return Origin("unknown", "the submission is not in the record")
+    digests = {name: file.sha256 for name, file in snapshot.files.items()}
+    content = read_plain(path, MAX_CONTENT)
+    if hashlib.sha256(content).hexdigest() != submitted.submission.sha256:
+        return Origin("contradicted", "it is not what the log says was submitted")
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            for member in archive:
+                file = archive.extractfile(member) if member.isreg() else None
+                if file and digests.get(member.name) != hashlib.file_digest(file, "sha256").hexdigest():
+                    return Origin("contradicted", f"its file {quote(member.name)} is not that of the last snapshot")
+                if member.issym() and snapshot.links.get(member.name) != member.linkname:
+                    return Origin("contradicted", f"its link {quote(member.name)} is not that of the last snapshot")
+    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+        return Origin("contradicted", f"it is no archive of a workspace: {error}")
+    return Origin("recorded")
 
 
 def _of_pick(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from assay.data.store import Prepared
     from assay.lab.interface import Lab, SandboxName
 
+ARCHIVE = "workspace.tar"
+"""The name of such a submission."""
 OUTSIDE = ".outside"
 """The folder of the workspace with the paths of the task that are outside of it, such as `/logs`."""
 SCRIPT = "test.sh"

@@ -102,7 +102,11 @@ def _read_variables(rest: str, known: Mapping[str, str]) -> dict[str, str]:
     if "=" not in rest.partition(" ")[0]:
         name, _, value = rest.partition(" ")
         return {name: _expand(value, known)}
-    return {name: _expand(value, known) for name, _, value in (part.partition("=") for part in _split(rest))}
+    variables = dict[str, str]()
+    for part in _split(rest):
+        name, _, value = part.partition("=")
+        variables[name] = _expand(value, {**known, **variables})
+    return variables
 
 
 def _copy(recipe: Recipe, rest: str) -> str | None:

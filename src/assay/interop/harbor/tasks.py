@@ -18,7 +18,7 @@ from assay.core.errors import RecordError, UsageError
 from assay.core.home import Home
 from assay.core.text import one_line
 from assay.core.untrusted import is_plain_name, list_plain_files, parse_toml, read_plain
-from assay.grading.by_running.hidden_tests import OUTSIDE
+from assay.grading.by_running.hidden_tests import ARCHIVE, OUTSIDE
 from assay.interop.harbor.dockerfile import Recipe, read_dockerfile
 from assay.interop.harbor.verifier import RUBRIC, read_rubric
 from assay.interop.importers.harbor import split_name
@@ -271,7 +271,7 @@ def _task_toml(task: HarborTask, name: str, executables: Sequence[str]) -> str:
     tables: dict[str, dict[str, object]] = {
         "source": {"about": "A task of Harbor.", "license": "see the dataset that it comes from"},
         "submission": {
-            "form": "workspace", "file": "workspace.tar", "max_size": disk,
+            "form": "workspace", "file": ARCHIVE, "max_size": disk,
             "judge_time": _seconds(verifier, _TEST_SECONDS),
             **({"paths": paths} if _is_separate(task.settings) else {}),
         },
