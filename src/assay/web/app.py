@@ -46,7 +46,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from assay.core import values
-from assay.core.claim import format_rate
+from assay.core.claim import format_ranks, format_rate
 from assay.core.errors import AssayError, MissingDependency
 from assay.core.figure import STYLESHEET
 from assay.core.quantities import format_size
@@ -403,6 +403,7 @@ def make_environment() -> "Environment":
         "format_rate": format_rate,
         "MEASURE_TITLES": MEASURE_TITLES,
         "count_comparisons": count_comparisons,
+        "format_ranks": format_ranks,
         "standing_table": standing_table,
     }
     environment.filters["short"] = lambda text, length=160: one_line(clean_text(str(text)), length)

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from starlette.datastructures import QueryParams
 
-from assay.core.claim import format_limits
+from assay.core.claim import Standing, format_limits, format_rate
 from assay.core.errors import AssayError, RecordError, UsageError
 from assay.core.figure import Axis, Figure, Rows
 from assay.core.text import one_line, plural
@@ -148,7 +148,7 @@ def _summarize_run(view: RunView) -> RunRow:
         tasks=len({row.task for row in counted}),
         agents=tuple(view.rows.agents),
         rules=tuple(dict.fromkeys(str(row.rules) for row in counted)),
-        result=f"{one_line(best.agent, 40)} {format_limits(best.success)}" if best and best.success else "",
+        result=f"{one_line(best.agent, 40)} {format_rate(best.success)}" if best and best.success else "",
         seconds=(max(ends) - min(starts)).total_seconds() if starts and ends else None,
         cost=None if None in costs else sum(cost for cost in costs if cost),
     )
@@ -227,12 +227,17 @@ def make_verdicts(view: RunView, comparisons: Sequence[Comparison]) -> list[RunV
     return verdicts
 
 
-def make_matrix(view: RunView, comparison: Comparison) -> dict[tuple[str, str], MatrixCell]:
-    """Return what is known of each agent against each other one."""
+def find_standings(comparison: Comparison | None) -> dict[str, Standing]:
+    """Return the ranks that a comparison leaves open to each agent, and how likely it is the best."""
+    return {summary.agent: summary.standing for summary in comparison.agents} if comparison else {}
+
+
+def make_matrix(comparison: Comparison, run: str | None = None) -> dict[tuple[str, str], MatrixCell]:
+    """Return what is known of each agent against each other one; on the pages of a run, each leads to its pair."""
     cells = {}
     for pair in comparison.pairs:
         headline = make_verdict(comparison, pair).headline
-        link = f"/run/{view.key}/compare?measure={comparison.measure}#{name_pair(pair)}"
+        link = f"/run/{run}/compare?measure={comparison.measure}#{name_pair(pair)}" if run else ""
         for sign, agents in ((1, (pair.first, pair.second)), (-1, (pair.second, pair.first))):
             claim = pair.claim if sign > 0 else pair.claim.reversed()
             words = f"{headline} {format_limits(claim)} points on tasks like these."
@@ -317,6 +322,7 @@ def make_comparison(view: RunView, query: CompareQuery) -> dict[str, Any]:
         "matches": {_key_of(each, pair): match_trials(view.rows, pair) for each, pair in pairs},
         "problem": problem,
         "agents": list(dict.fromkeys(row.agent for row in rows)),
+        "colors": number_colors(row.agent for row in rows),
     }
 
 
@@ -371,7 +377,7 @@ def make_task(view: RunView, name: str) -> dict[str, Any]:
         (
             section.rules,
             make_trial_table(rows, colors, link, exclude),
-            draw_scores(rows, task.measured, colors, teams, width=720),
+            draw_scores(rows, task.measured, colors, teams, width=960),
         )
         for section in view.sections
         if (rows := section.rows.where(lambda row: row.task == name))
@@ -469,7 +475,7 @@ def number_blocks(entry: Entry, after: bool) -> list[tuple[int, Block]]:
 
 
 def _make_trace(folder: TrialFolder, events: Sequence[Event]) -> Trace:
-    return make_trace(events, ContentStore(folder.snapshots), folder.snapshots)
+    return make_trace(events, ContentStore(folder.snapshots), folder.snapshots, with_prompts=True)
 
 
 def _explain(rows: tuple[TrialRow, ...], view: RunView) -> FailureGroup:

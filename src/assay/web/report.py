@@ -110,7 +110,7 @@ def render_page(
     prefixes = {part.row.trial: part.links.prefix for part in parts}
     return template.render(
         title=title,
-        styles=[_style(path) for path in (STYLESHEET, _STATIC / "trace.css", _STATIC / "report.css")],
+        styles=[_style(path) for path in (STYLESHEET, *(_STATIC / f"{name}.css" for name in ("view", "trace", "report")))],
         created_at=f"{created_at.day} {created_at:%B %Y, %H:%M} {created_at:%Z}".strip(),
         sections=[
             _make_section(group, panels, palette, f"part{number}", prefixes) for number, group in enumerate(by_rules)
