@@ -55,7 +55,7 @@ def test_edited_code_runs_as_new_trials_and_reports_keep_the_versions_apart(tiny
     assert trials[0].path == old.path and trials[0].file.hashes["agent"] != trials[1].file.hashes["agent"]
     labels = [cell.agent for cell in summarize_tasks(read_frame(tiny.folder))]
     versions = [trial.file.hashes["agent"][:7] for trial in trials[:2]]
-    assert labels == [f"Evolve (code {version})" for version in versions]
+    assert labels == [f"Evolve (v{number}, code {version})" for number, version in enumerate(versions, 1)]
     status = json.loads(tiny.call("status", str(tiny.out), "--json").stdout)
     assert [trial["agent"] for trial in status["trials"]] == [labels[0], labels[1], labels[1]]
 

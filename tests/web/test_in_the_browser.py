@@ -231,7 +231,9 @@ def test_curves_show_what_an_agent_had_and_what_it_picked(tmp_path, pocket_home,
         expect(figure.locator("polyline").filter(has_text="best so far")).to_have_count(2)
         expect(figure).to_contain_text("steps")
         figure.locator(".fig-probe").last.hover()
-        expect(page.locator(".tip")).to_contain_text(re.compile(r"steps: .*starter: 0\.3\d+.*research: 0\.46\d+.*best so far 1", re.DOTALL))
+        expect(page.locator(".tip")).to_contain_text(
+            re.compile(r"steps: .*starter: 0\.3\d+.*research: 0\.46\d+.*best so far 1", re.DOTALL)
+        )
         check_accessibility(page)
         page.get_by_role("combobox", name="Over").select_option("time")
         expect(page.get_by_role("heading", name="Score over time")).to_be_visible()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.core.claim import format_rate
 from assay.core.figure import Axis, Figure, Key
-from assay.core.quantities import format_cost, format_duration
+from assay.core.quantities import format_cost, format_measured
 from assay.core.table import Column, Formatted, Table, Value
 from assay.core.text import plural
 from assay.core.values import Interval, format_percent
@@ -213,7 +213,7 @@ def _format_ends(resource: Resource, interval: Interval | None) -> Formatted | N
 
 
 def _format(resource: Resource, amount: float) -> str:
-    return format_duration(amount) if resource == "time" else format_cost(amount)
+    return format_measured(amount) if resource == "time" else format_cost(amount)
 
 
 def draw_fronts(agents: Sequence[AgentCost], palette: Mapping[str, int]) -> list[Figure]:

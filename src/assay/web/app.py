@@ -62,6 +62,7 @@ from assay.web import drawing, markup, pages
 from assay.web.combined import combine_runs
 from assay.web.curves import CurveQuery, StepGrader, make_curves_page
 from assay.web.files import MAX_SHOWN, WorkspaceFile, WorkspaceFiles, find_files, read_chunks, read_text
+from assay.web.heat import find_heat
 from assay.web.pair import make_pair
 from assay.web.runs import Runs, RunView
 from assay.web.search import MIN_LENGTH, search_run
@@ -400,6 +401,7 @@ def make_environment() -> "Environment":
     environment.globals |= {"make_verdict": make_verdict, "interval_method": INTERVAL_METHOD}
     environment.globals |= {
         "draw_histogram": draw_histogram,
+        "find_heat": find_heat,
         "format_rate": format_rate,
         "MEASURE_TITLES": MEASURE_TITLES,
         "count_comparisons": count_comparisons,

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from statistics import fmean
 from typing import Any, Literal, TypeVar
 
 from starlette.datastructures import QueryParams
@@ -27,7 +26,7 @@ from assay.results.cost import draw_fronts, measure_costs
 from assay.results.estimate import Summary
 from assay.results.figures import draw_scores, number_colors
 from assay.results.frame import CONDITIONS, Frame, TrialRow, group_by
-from assay.results.measures import MEASURES, Measure, measure_trial
+from assay.results.measures import MEASURES, Measure
 from assay.results.paired import Comparison, PairedDifference
 from assay.results.report import describe_caveats, format_medals_or_rank, format_score, format_trial_result
 from assay.results.search_tree import make_tree
@@ -35,9 +34,10 @@ from assay.results.verdict import Verdict, comparison_tables, make_verdict
 from assay.runs.status import TrialStatus, describe_trial, utc_now
 from assay.web.data_preview import preview_data
 from assay.web.drawing import draw_forest
+from assay.web.heat import choose_heat
 from assay.web.imported import trace_steps
 from assay.web.pair import match_trials
-from assay.web.runs import RunSection, RunView
+from assay.web.runs import RunView
 from assay.web.selection import Selection, find_choices, find_published, has_published
 from assay.web.tables import make_trial_table
 from assay.web.trace import Block, Entry, Trace, make_trace
@@ -181,7 +181,7 @@ def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
     sections = view.sections if selection.is_empty else view.make_sections(selection.select(view.rows))
     any_task = {task.suite: task for task in view.tasks.values()}
     published = sections if selection.published else []
-    heats = {section.rules: _choose_heat(section) for section in sections}
+    heats = {section.rules: choose_heat(section.rows) for section in sections}
     return {
         "sections": sections,
         "heats": heats,
@@ -259,21 +259,6 @@ def _judge_pair(pair: PairedDifference, sign: int) -> str:
 def name_pair(pair: PairedDifference) -> str:
     """Return the id of a pair on the page that compares agents."""
     return f"pair-{hashlib.sha256(f'{pair.first} {pair.second}'.encode()).hexdigest()[:10]}"
-
-
-def _choose_heat(section: RunSection) -> Measure | None:
-    """Return the measure that the cells of a section are colored by: the first one that its trials define."""
-    choices: tuple[Measure, ...] = ("percentile",) if section.has_leaderboard else ("normalized", "improvement")
-    valid = [row for row in section.rows if row.valid]
-    return next((name for name in choices if any(measure_trial(row, name) is not None for row in valid)), None)
-
-
-def find_heat(trials: Sequence[TrialRow], measure: Measure | None) -> int:
-    """Return how strongly a cell is colored, from 0 to 8: the mean of a measure, failures being 0."""
-    if measure is None:
-        return 0
-    known = [value for row in trials if not row.pending and (value := measure_trial(row, measure)) is not None]
-    return round(8 * min(max(fmean(known), 0.0), 1.0)) if known else 0
 
 
 def describe_cell(trials: Sequence[TrialRow], summary: Summary) -> str:
