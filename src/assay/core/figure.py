@@ -212,8 +212,10 @@ class Figure:
         """Add a line that keeps each value until the next point."""
         self.line(_keep(points), **look)
 
-    def band(self, low: Sequence[Point], high: Sequence[Point], **look: Unpack[Look]) -> None:
-        """Add the area between two lines."""
+    def band(self, low: Sequence[Point], high: Sequence[Point], *, keep: bool = False, **look: Unpack[Look]) -> None:
+        """Add the area between two lines; with `keep`, each keeps its value until the next point."""
+        if keep:
+            low, high = _keep(low), _keep(high)
         self._add(Mark("band", [*high, *reversed(low)], look))
 
     def bar(self, start: Point, end: Point, **look: Unpack[Look]) -> None:

@@ -12,6 +12,7 @@ from assay.core.text import one_line, plural
 from assay.core.values import (
     NOTHING,
     format_change,
+    format_count,
     format_estimate,
     format_number,
     format_percent,
@@ -102,8 +103,10 @@ def make_report(rows: Frame, error: ErrorKind = "tasks", *, explain: bool = Fals
             notes = describe_results(group, by_task, agents, error, explain=explain)
             costs = measure_costs(group) if any(row.cost for row in group) else []
             paid = [cost_table(costs)] if costs else []
-            further = [table for make in (integrity_table, second_table) if (table := make(group))]
-            tables += [overall_table(agents, error), *paid, *further, *forks]
+            makers = (integrity_table, second_table) if explain else (integrity_table,)
+            further = [table for make in makers if (table := make(group))]
+            overall = overall_table(agents, error)
+            tables += [overall if explain else _shorten(overall, agents), *paid, *further, *forks]
             tables.append(replace(score_table(by_task), notes=tuple(notes)))
         else:
             tables += forks
@@ -184,6 +187,15 @@ def overall_table(agents: Sequence[Summary], error: ErrorKind = "tasks", notes: 
     return Table.from_records("overall", _OVERALL, records, title=title, notes=tuple(notes))
 
 
+def _shorten(overall: Table, agents: Sequence[Summary]) -> Table:
+    """Return the table without what says nothing new: the mean with its error, and published rates that are equal."""
+    hidden = {"over_tasks"}
+    if all(format_count(agent.success) == format_count(agent.success_published) for agent in agents):
+        hidden.add("success_published")
+    columns = tuple(replace(column, data_only=column.data_only or column.name in hidden) for column in overall.columns)
+    return replace(overall, columns=columns)
+
+
 def pivot_table(by_task: Sequence[Summary]) -> Table:
     """Return scores with a row per task and a column per agent, for papers."""
     agents = list(dict.fromkeys(summary.agent for summary in by_task))
@@ -250,7 +262,8 @@ def describe_results(
         yield f"{signs}. Success: {describe_success(rows)}. More: assay report --explain."
     yield from describe_reasons(by_task)
     yield from describe_missing(agents)
-    yield from warn_of_no_error(agents, error)
+    if explain:
+        yield from warn_of_no_error(agents, error)
     yield from describe_caveats(rows)
     yield from describe_pending(counted)
 

@@ -108,7 +108,7 @@ def _draw_scores(figure: Figure, scores: Sequence[tuple[float, Estimate]], look:
     ends = [(level, score.mean, half) for level, score, half in widths if half is not None]
     if band and ends:
         low, high = ([(level, mean + sign * half) for level, mean, half in ends] for sign in (-1, 1))
-        figure.band(low, high, color=look.get("color"))
+        figure.band(low, high, keep=True, color=look.get("color"))
     figure.step([(level, score.mean) for level, score in scores], **look)
 
 
