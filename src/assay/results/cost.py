@@ -159,16 +159,16 @@ def cost_table(agents: Sequence[AgentCost]) -> Table:
     listed = [(resource, name) for resource, name in resources if any(resource in agent.spending for agent in agents)]
     columns = [
         Column("agent"),
-        Column("success", "success (95%)", kind="rate"),
+        Column("success", "success (95%)", kind="rate", drop=2),
         Column("hardware", data_only=True),
     ]
     for resource, name in listed:
         columns += [
             Column(resource, f"{name} per trial", "number"),
             Column(f"{resource}_interval", "95%", "number", drop=1),
-            Column(f"{resource}_per_success", f"{name} per success", "number"),
+            Column(f"{resource}_per_success", f"{name} per success", "number", drop=4 if resource == "time" else None),
             Column(f"{resource}_per_success_interval", "95%", "number", drop=1),
-            Column(f"{resource}_front", "on front", "share"),
+            Column(f"{resource}_front", "on front", "share", drop=3 if resource == "time" else 5),
         ]
     rows: list[tuple[Value, ...]] = []
     for agent in agents:

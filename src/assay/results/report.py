@@ -32,6 +32,8 @@ from assay.results.second import second_table
 from assay.results.variance import decompose_variance, describe_variance
 
 _MAX_NAMED = 5
+_MAX_TASKS = 20
+"""Scores on more tasks would push the answer off the screen."""
 ARROWS = {"higher": "↑", "lower": "↓"}
 
 _RULES = (Column("suite", data_only=True), Column("edition", data_only=True), Column("variant", data_only=True))
@@ -97,7 +99,9 @@ def make_report(rows: Frame, error: ErrorKind = "tasks", *, explain: bool = Fals
     tables: list[Table] = []
     for group in rows.group_by(lambda row: row.rules):
         by_task = summarize_tasks(group)
-        agents = summarize_agents(group, by_task)
+        agents = sorted(
+            summarize_agents(group, by_task), key=lambda agent: -(agent.success.value if agent.success else -1.0)
+        )
         forks = [_fork_table(group)] if any(row.parent for row in group) else []
         if by_task:
             notes = describe_results(group, by_task, agents, error, explain=explain)
@@ -107,7 +111,10 @@ def make_report(rows: Frame, error: ErrorKind = "tasks", *, explain: bool = Fals
             further = [table for make in makers if (table := make(group))]
             overall = overall_table(agents, error)
             tables += [overall if explain else _shorten(overall, agents), *paid, *further, *forks]
-            tables.append(replace(score_table(by_task), notes=tuple(notes)))
+            if explain or len({summary.task for summary in by_task}) <= _MAX_TASKS:
+                tables.append(replace(score_table(by_task), notes=tuple(notes)))
+            else:
+                tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *notes))
         else:
             tables += forks
     return tables
@@ -258,8 +265,12 @@ def describe_results(
     else:
         marks = ["★ best"] if any(summary.best for summary in by_task) else []
         marks += ["= tied"] if any(summary.tied for summary in by_task) else []
-        signs = ", ".join([*marks, "± standard error"])
-        yield f"{signs}. Success: {describe_success(rows)}. More: assay report --explain."
+        tasks = len({summary.task for summary in by_task})
+        success = f"Success: {describe_success(rows)}."
+        if tasks > _MAX_TASKS:
+            yield f"{success} Scores on {tasks} tasks, and more: assay report --explain."
+        else:
+            yield f"{', '.join([*marks, '± standard error'])}. {success} More: assay report --explain."
     yield from describe_reasons(by_task)
     yield from describe_missing(agents)
     if explain:
