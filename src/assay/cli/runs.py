@@ -145,15 +145,27 @@ class _Printer:
 
     def print(self, event: "Event") -> None:
         """Print one event; snapshots are left out."""
-        from assay.records.events import CallFinished, CallStarted, PythonRequest, SnapshotTaken, describe_result
+        from assay.records.events import (
+            CallFinished,
+            CallStarted,
+            NodeRequest,
+            PythonRequest,
+            SnapshotTaken,
+            describe_result,
+        )
         from assay.web.trace import describe_request, find_problem, make_entry
 
         match event:
             case SnapshotTaken():
                 return
             case CallStarted(request=request):
-                code = request.code if isinstance(request, PythonRequest) else ""
-                self._print_line(event, describe_request(request)[1], code if "\n" in code else "")
+                text = ""
+                if isinstance(request, PythonRequest) and "\n" in request.code:
+                    text = request.code
+                elif isinstance(request, NodeRequest):
+                    node = request.node
+                    text = f"{node.status} {node.reason or ('' if node.metric is None else f'{node.metric:.6g}')}"
+                self._print_line(event, describe_request(request)[1], text)
                 self._last = event.number
             case CallFinished(call=call, result=result):
                 start = self._log.calls[call]
