@@ -189,9 +189,9 @@ class _Printer:
         self._print_text(text)
 
     def _print_text(self, text: str) -> None:
-        shown = [line for line in text.splitlines() if line.strip()]
-        for line in shown[: self._lines]:
+        kept = [line for line in text.splitlines() if line.strip()]
+        for line in kept[: self._lines]:
             echo(f"{' ' * 20}{line}")
-        if len(shown) > self._lines:
-            rest = plural(len(shown) - self._lines, "more line")
-            echo(f"{' ' * 20}… {rest}; --lines {len(shown)} shows all")
+        if len(kept) > self._lines:
+            rest = plural(len(kept) - self._lines, "more line")
+            echo(f"{' ' * 20}… {rest}; --lines {len(kept)} shows all")
