@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, sync_playwright
 
 DOCS = Path(__file__).parent.parent / "docs"
 WIDTH = 1440
+PATIENCE = 300_000
+"""Milliseconds that a busy machine may take for a page."""
 MAX_COLORS = 128
 """Colors of a picture: enough for text and flat areas, at a third of the size."""
 
@@ -21,7 +23,8 @@ def main() -> None:
     if program is None:
         raise SystemExit("chromium is missing; run: apt-get install chromium")
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        options = ["--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=program, args=options, timeout=PATIENCE)
         report = Path(folder) / "report.html"
         subprocess.run([sys.executable, "-m", "assay", "report", str(run), "--html", str(report)], check=True)
         take(browser, report.as_uri(), "demo.png", height=1060)
@@ -38,6 +41,7 @@ def main() -> None:
 def take_pages(browser: Browser, address: str) -> None:
     """Take the pages of the viewer: the run, the curves of a task once all steps are graded, and a trial."""
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(address)  # the address contains a token, for which the browser gets a cookie
     run, host = page.url, page.url.partition("/run/")[0]
@@ -47,7 +51,7 @@ def take_pages(browser: Browser, address: str) -> None:
     take(browser, address, "view.png", height=1000)
     curves = f"{run}/curves?measure=score&task={task.partition('/task/')[2]}"
     page.goto(curves)
-    page.locator("#curves progress").wait_for(state="detached", timeout=600_000)
+    page.locator("#curves progress").wait_for(state="detached", timeout=2 * PATIENCE)
     context.close()
     take(browser, address, "view-curves.png", then=curves, height=800)
     take(browser, address, "view-trial.png", then=host + trial, height=860)
@@ -56,6 +60,7 @@ def take_pages(browser: Browser, address: str) -> None:
 def take(browser: Browser, address: str, name: str, *, height: int, then: str = "") -> None:
     """Save a page as a picture; `then` is opened after the first address."""
     context = browser.new_context(viewport={"width": WIDTH, "height": height}, color_scheme="light")
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     page.goto(address)
     if then:

@@ -21,6 +21,8 @@ from assay.cli import assay as command_group
 from assay.core.home import Home
 from assay.core.layout import TableColumn, fit_table, shorten_middle
 from assay.core.progress import ProgressBars
+from assay.tasks import Registry
+from sample_run import write_run
 
 COLUMNS = (
     TableColumn("name", shrinks=True, min_width=10),
@@ -118,6 +120,17 @@ def test_a_bar_has_a_percentage_only_where_the_total_is_known(monkeypatch, total
     os.close(main)
     (line,) = [line for line in plain(output).splitlines() if "report" in line]
     assert len(line.strip()) <= 80 and line.split("━")[-1].split() == [*([percentage] if percentage else []), "0:00:00"]
+
+
+def test_the_answer_of_a_large_run_stays_on_the_screen(assay, tmp_path):
+    tasks = [task.name for task in Registry().select("pocket")]
+    run = write_run(tmp_path / "run", seeds=1, tasks=tasks)
+    lines = assay("report", run.path).stdout.splitlines()
+    assert lines[0].startswith("research is better than starter on these 22 tasks") and len(lines) < 24
+    assert any("Scores on 22 tasks, and more: assay report --explain" in line for line in lines)
+    agents = [line.split()[0] for line in lines if line.startswith(("research ", "starter "))]
+    assert agents[1:3] == ["research", "starter"], "the best comes first"
+    assert "clothing accuracy" in assay("report", run.path, "--explain").stdout
 
 
 def test_json_is_never_wrapped(home):

@@ -28,6 +28,7 @@ def test_registered_plugins_are_listed_and_loaded_by_name() -> None:
         ("empty.py", "empty.py is a file; name what it defines: empty.py:NAME"),
         ("missing.py:Mine", "missing.py is missing"),
         ("code.py:Yours", "code.py defines no agent Yours"),
+        ("code.py:Mime", "code.py defines no agent Mime; did you mean Mine?"),
         ("code.py:number", "code.py defines no agent number"),
         ("broken.py:Mine", "broken.py cannot be imported: {folder}/broken.py:2: ZeroDivisionError: division by zero"),
     ],

@@ -66,7 +66,8 @@ def test_a_report_shows_both_scores_and_the_drop(tiny, tmp_path: Path):
         "--quiet",
     )
     assert done.returncode == 0, done.stderr
-    report = assay("report", out).stdout
+    assert "second setting" not in assay("report", out).stdout
+    report = assay("report", out, "--explain").stdout
     assert "second setting" in report and "Drop" in report
     assert json.loads(assay("report", out, "--json").stdout)["trials"][0]["grade"]["second"]["score"] == 1.0
     assert assay("--trust", "--tasks", folder, "verify", out).returncode == 0

@@ -1,5 +1,6 @@
 """Causes of failures, retries, and the limits after which a run starts no more trials."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,17 @@ def test_gpus_are_assigned_by_number_and_a_lab_sees_only_its_own_nodes(tmp_path)
     assert gpu_numbers(tmp_path) == (0, 1, 7)
     assert [node.name for node in gpu_nodes((1, 7), tmp_path)] == ["nvidia1", "nvidia7", "nvidiactl", "nvidia-uvm"]
     assert gpu_nodes((), tmp_path) == ()
+
+
+def test_a_run_that_slurm_rejects_leaves_nothing_behind(tiny, tmp_path, monkeypatch):
+    program = tmp_path / "bin" / "sbatch"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho 'invalid partition' >&2\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    result = tiny.call(*tiny.run_words("starter"), "--on", "slurm")
+    assert result.returncode == 1 and "Slurm rejected the jobs" in result.stderr
+    assert not tiny.out.exists()
 
 
 def test_a_trial_that_needs_more_gpus_than_the_machine_has_is_refused_before_it_starts(tiny, home: Home):

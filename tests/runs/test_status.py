@@ -18,6 +18,7 @@ from assay.records import RunFolder, TrialFolder
 from assay.records.events import Restarted
 from assay.records.log import read_events_backwards
 from assay.runs.status import RunStatus, TrialStatus, read_status, utc_now
+from sample_run import write_run
 
 TESTS = Path(__file__).parent.parent
 FAULTY = Path(__file__).with_name("faulty.py")
@@ -44,6 +45,19 @@ def test_the_status_of_a_run_while_it_is_running_and_after_it_was_killed(tiny):
     while (status := status_of(tiny))["stages"].get("running"):
         pass
     assert status["stages"] == {"interrupted": 1, "waiting": 1}
+
+
+def test_a_large_run_is_a_matrix_that_fits_a_terminal(assay, tmp_path):
+    run = write_run(tmp_path / "run", seeds=6)
+    lines = assay("status", run.path).stdout.splitlines()
+    assert lines[0] == "run, pocket: 48 trials (● done, ✕ failed)"
+    assert [line.split() for line in lines[1:4]] == [
+        ["task", "starter", "research"],
+        ["digits", "6●", "6●"],
+        ["house-price", "6●", "6●"],
+    ]
+    assert lines[5].split() == ["vectorization", "6●", "5●", "1✕"]
+    assert "failed: crash" in assay("status", run.path).stdout and max(map(len, lines[:6])) <= 80
 
 
 def test_the_status_of_a_finished_run_shows_causes_time_tokens_and_cost(tiny, tmp_path):

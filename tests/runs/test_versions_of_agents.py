@@ -11,7 +11,18 @@ from assay.lab.machine_load import describe_load, read_load
 from assay.models.weights import hash_weights
 from assay.records import label_trials
 from assay.records.budget import BudgetUsed
-from assay.records.events import AgentCrashed, BudgetExhausted, CallFinished, CommandResult, Started
+from assay.records.events import (
+    GAVE_UP,
+    AgentCrashed,
+    BudgetExhausted,
+    CallFinished,
+    CallStarted,
+    CommandResult,
+    NodeRequest,
+    NoteRequest,
+    SearchNode,
+    Started,
+)
 from assay.records.failure import explain_failure
 from assay.records.state import State, SubmissionEntry
 from assay.results.estimate import summarize_tasks
@@ -55,7 +66,7 @@ def test_edited_code_runs_as_new_trials_and_reports_keep_the_versions_apart(tiny
     assert trials[0].path == old.path and trials[0].file.hashes["agent"] != trials[1].file.hashes["agent"]
     labels = [cell.agent for cell in summarize_tasks(read_frame(tiny.folder))]
     versions = [trial.file.hashes["agent"][:7] for trial in trials[:2]]
-    assert labels == [f"Evolve (code {version})" for version in versions]
+    assert labels == [f"Evolve (v{number}, code {version})" for number, version in enumerate(versions, 1)]
     status = json.loads(tiny.call("status", str(tiny.out), "--json").stdout)
     assert [trial["agent"] for trial in status["trials"]] == [labels[0], labels[1], labels[1]]
 
@@ -110,6 +121,14 @@ def finished(**result: object) -> CallFinished:
     return CallFinished(number=1, call=0, result=CommandResult.model_validate(details), used=BudgetUsed())
 
 
+def noted(request: NoteRequest | NodeRequest) -> CallStarted:
+    return CallStarted(number=1, step=1, request=request)
+
+
+def buggy(id: int) -> SearchNode:
+    return SearchNode(id=id, operator="draft", status="buggy", plan="", code="", reason="it printed no metric")
+
+
 @pytest.mark.parametrize(
     ("events", "failure", "reason"),
     [
@@ -133,6 +152,21 @@ def finished(**result: object) -> CallFinished:
             [AgentCrashed(number=2, error_type="KeyError", message="KeyError('x')", traceback="")],
             "crash",
             "the agent crashed: KeyError('x')",
+        ),
+        (
+            [finished(code=1, stderr="x"), noted(NoteRequest(topic=GAVE_UP, cause="format", reason="unreadable"))],
+            "no submission",
+            "the agent gave up: unreadable; nothing",
+        ),
+        (
+            [noted(NodeRequest(node=buggy(0))), noted(NodeRequest(node=buggy(1)))],
+            "no submission",
+            "none of 2 scripts worked, 2 of them: it printed no metric; nothing",
+        ),
+        (
+            [noted(NodeRequest(node=buggy(0))), BudgetExhausted(number=2, limit="steps", reason="x")],
+            "out of steps",
+            "out of steps; none of 1 script worked, 1 of them: it printed no metric",
         ),
     ],
 )

@@ -99,6 +99,9 @@ def test_a_trial_is_read_step_by_step_with_the_keyboard(viewer, open_page, run):
     assert titles == ["started", "lab opened: bubblewrap, sealed", "model call (main)", "write train.py (83 bytes)"]
     page.keyboard.press("k")
     expect(page.locator(".entry.current .what").first).to_have_text("model call (main)")
+    asked = page.locator(".entry.current .block")
+    expect(asked.nth(0)).to_contain_text(re.compile("instructions.*You are a machine learning engineer", re.DOTALL))
+    expect(asked.nth(1)).to_contain_text(re.compile("^prompt.*The baseline is weak", re.DOTALL))
     page.keyboard.press("n")
     expect(page.locator(".entry.current .what").first).to_have_text("Execute Script")
     assert page.url.endswith("#" + page.locator(".entry.current").get_attribute("id"))
@@ -189,7 +192,6 @@ def test_agents_are_compared_task_by_task(viewer, open_page):
     expect(forest).to_contain_text("+92")
     assert forest.locator("circle").count() == len(TASKS) + 1  # and their mean
     check_accessibility(page)
-    page.get_by_text("Trials of the same task and seed, step by step").click()
     page.get_by_role("listitem").filter(has_text="digits").get_by_role("link", name="seed 1").click()
     expect(page.get_by_role("heading", name="research, seed 1")).to_be_visible()
     expect(page.get_by_role("heading", name="starter, seed 1")).to_be_visible()
@@ -227,6 +229,11 @@ def test_curves_show_what_an_agent_had_and_what_it_picked(tmp_path, pocket_home,
         figure = page.get_by_role("img", name="Curves of 2 agents over steps")
         expect(figure.locator("polyline").filter(has_text="own pick")).to_have_count(2)
         expect(figure.locator("polyline").filter(has_text="best so far")).to_have_count(2)
+        expect(figure).to_contain_text("steps")
+        figure.locator(".fig-probe").last.hover()
+        expect(page.locator(".tip")).to_contain_text(
+            re.compile(r"steps: .*starter: 0\.3\d+.*research: 0\.46\d+.*best so far 1", re.DOTALL)
+        )
         check_accessibility(page)
         page.get_by_role("combobox", name="Over").select_option("time")
         expect(page.get_by_role("heading", name="Score over time")).to_be_visible()

@@ -28,6 +28,11 @@ def test_one_step_is_shown_and_options_that_exclude_each_other_are_refused(assay
     trial = list(write_run(tmp_path / "run", seeds=1, tasks=("digits",)).trials())[1]
     second = assay("logs", trial.path, "--step", "2").stdout
     assert "step 2" in second and "step 1" not in second and "step 3" not in second
+    assert re.search(r"^\S+  step 2    write train\.py \(\d+ bytes\)$", second, re.MULTILINE)
+    whole = assay("logs", trial.path).stdout
+    assert (
+        "call_" not in whole and "✕ exit code 1  fold 1: 0.971" in whole and "lab opened: bubblewrap, sealed" in whole
+    )
     refused = assay("logs", trial.path, "--follow", "--json")
     assert refused.returncode == 2 and "--follow and --json exclude each other" in refused.stderr
 

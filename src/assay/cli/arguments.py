@@ -108,6 +108,12 @@ class GroupedCommand(click.Command):
 
     groups: Mapping[str, tuple[str, ...]] = {}
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for parameter in self.params:
+            if isinstance(parameter.type, click.IntRange | click.FloatRange) and parameter.metavar is None:
+                parameter.metavar = "N"
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, each group under its title."""
         records = {

@@ -121,13 +121,14 @@ def compare_command(
         if len(comparison.agents) == 1:
             echo(f"{comparison.suite}: not compared, because only {comparison.agents[0].agent} has trials there.")
             continue
-        print_tables(comparison_tables(comparison)[:-1])
-        for pair in comparison.pairs:
+        for position, pair in enumerate(comparison.pairs):
             headline, *details = describe_pair(comparison, pair)
-            echo()
             echo(headline)
             for detail in details:
                 echo(f"  {detail}")
-        echo()
+            echo()
+            if position == 0:  # the answer comes first, then the numbers behind it
+                print_tables(comparison_tables(comparison)[:-1])
+                echo()
         for note in describe_method(comparison):
             echo(note)

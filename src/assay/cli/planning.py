@@ -35,9 +35,9 @@ def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 
 
 GROUPS = {
-    "Agents and models": ("agents", "models", "roles", "model_settings", "preset", "pressure"),
+    "Agents and models": ("agents", "models", "roles", "model_settings", "preset", "policy", "pressure", "claim"),
     "Tasks and data": ("edition", "variant", "describe", "descriptions", "selection", "feedback"),
-    "Trials": ("seeds", "again", "failed", "keep", "out"),
+    "Trials": ("seeds", "submit", "again", "failed", "keep", "out"),
     "Budget of a trial": ("time_", "steps", "tokens", "cost"),
     "Lab": ("memory", "gpus", "sandbox", "layout", "environment", "weights"),
     "Execution": ("cores", "attempts", "total_time", "total_cost", "on", "build", "config", "trust"),

@@ -18,6 +18,7 @@ from assay.records import RunFolder, TrialFolder, list_newest_runs, read_trials
 
 if TYPE_CHECKING:
     from assay.records import Event
+    from assay.records.events import CallStarted
 
 _COLUMNS = (
     Column("run"),
@@ -87,13 +88,14 @@ def logs_command(trial: Path, step: int | None, follow: bool, lines: int, json_:
         raise UsageError("--follow and --json exclude each other")
     folder = TrialFolder(trial)
     log = _LogReader(folder, step)
+    printer = _Printer(log, lines)
     if json_:
         echo(json.dumps([event.model_dump(mode="json") for event in log.read_new()], indent=2))
         return
     while True:
         state = folder.state  # read first: nothing is added to the log of a trial that has ended
         for event in log.read_new():
-            _print_event(event, log.steps, lines)
+            printer.print(event)
         if not follow or state.status not in _UNFINISHED:
             break
         sys.stdout.flush()
@@ -102,12 +104,12 @@ def logs_command(trial: Path, step: int | None, follow: bool, lines: int, json_:
 
 
 class _LogReader:
-    """Reads the events of a log that were added since the last time; `steps` has the step of each call."""
+    """Reads the events of a log that were added since the last time; `calls` has the start of each call."""
 
     def __init__(self, folder: TrialFolder, step: int | None) -> None:
         self._folder, self._step = folder, step
         self._size, self._count = -1, 0
-        self.steps: dict[int, int] = {}
+        self.calls: dict[int, CallStarted] = {}
 
     def read_new(self) -> "list[Event]":
         """Return new events, of one step only if that was asked for."""
@@ -122,25 +124,74 @@ class _LogReader:
         self._size = size
         events = read_events(path)
         new, self._count = events[self._count :], len(events)
-        self.steps |= {event.number: event.step for event in new if isinstance(event, CallStarted)}
-        return [event for event in new if self._step is None or _step_of(event, self.steps) == self._step]
+        self.calls |= {event.number: event for event in new if isinstance(event, CallStarted)}
+        return [event for event in new if self._step is None or self.step_of(event) == self._step]
+
+    def step_of(self, event: "Event") -> int | None:
+        """Return the step of a call; other events have none."""
+        from assay.records.events import CallFinished
+
+        start = self.calls.get(event.call if isinstance(event, CallFinished) else event.number)
+        return start and start.step
 
 
-def _step_of(event: "Event", steps: dict[int, int]) -> int | None:
-    from assay.records.events import CallFinished
+class _Printer:
+    """Prints events as they come: a line for each, and what a call brought below it."""
 
-    return steps.get(event.call if isinstance(event, CallFinished) else event.number)
+    def __init__(self, log: _LogReader, lines: int) -> None:
+        self._log, self._lines = log, lines
+        self._last: int | None = None
+        """The call whose line was printed last."""
 
+    def print(self, event: "Event") -> None:
+        """Print one event; snapshots are left out."""
+        from assay.records.events import (
+            CallFinished,
+            CallStarted,
+            NodeRequest,
+            PythonRequest,
+            SnapshotTaken,
+            describe_result,
+        )
+        from assay.web.trace import describe_request, find_problem, make_entry
 
-def _print_event(event: "Event", steps: dict[int, int], lines: int) -> None:
-    from assay.records.events import AgentCrashed, describe_event
+        match event:
+            case SnapshotTaken():
+                return
+            case CallStarted(request=request):
+                text = ""
+                if isinstance(request, PythonRequest) and "\n" in request.code:
+                    text = request.code
+                elif isinstance(request, NodeRequest):
+                    node = request.node
+                    text = f"{node.status} {node.reason or ('' if node.metric is None else f'{node.metric:.6g}')}"
+                self._print_line(event, describe_request(request)[1], text)
+                self._last = event.number
+            case CallFinished(call=call, result=result):
+                start = self._log.calls[call]
+                if self._last != call:
+                    self._print_line(event, f"{describe_request(start.request)[1]}, begun {start.time:%H:%M:%S}")
+                problem, text = find_problem(result, start.changes), describe_result(result)
+                if problem:
+                    text = f"✕ {text}" if text.startswith(problem) else f"✕ {problem}\n{text}"
+                self._print_text(text)
+                self._last = None
+            case _:
+                entry = make_entry(event)
+                title = f"✕ {entry.title}" if entry.problem else entry.title
+                self._print_line(event, title, "\n".join(block.text for block in entry.blocks))
+                self._last = None
 
-    number = _step_of(event, steps)
-    where = "" if number is None else f"  step {number}"
-    text = event.traceback if isinstance(event, AgentCrashed) else describe_event(event)
-    text_lines = text.splitlines()
-    echo(f"{event.time:%H:%M:%S}  {event.kind}{where}")
-    for line in text_lines[:lines]:
-        echo(f"    {line}")
-    if len(text_lines) > lines:
-        echo(f"    … {plural(len(text_lines) - lines, 'more line')}; --lines {len(text_lines)} shows all")
+    def _print_line(self, event: "Event", title: str, text: str = "") -> None:
+        step = self._log.step_of(event)
+        where = f"{'step ' + str(step) if step is not None else '':8}"
+        echo(f"{event.time:%H:%M:%S}  {where}  {one_line(title)}")
+        self._print_text(text)
+
+    def _print_text(self, text: str) -> None:
+        kept = [line for line in text.splitlines() if line.strip()]
+        for line in kept[: self._lines]:
+            echo(f"{' ' * 20}{line}")
+        if len(kept) > self._lines:
+            rest = plural(len(kept) - self._lines, "more line")
+            echo(f"{' ' * 20}… {rest}; --lines {len(kept)} shows all")

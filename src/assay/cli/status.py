@@ -25,11 +25,22 @@ _INTERVAL = 1.0
 _LISTED = 40
 """Runs of up to this many trials are listed trial by trial."""
 _FAILED = 10
+_MARKS = {
+    "done": "●",
+    "failed": "✕",
+    "running": "▸",
+    "grading": "▹",
+    "submitted": "▹",
+    "interrupted": "!",
+    "stopped": "■",
+    "waiting": "◌",
+    "inapplicable": "–",
+}
 _COLUMNS = (
     Column("trial", min_width=24),
     Column("agent", min_width=12, drop=7),
     Column("seed", kind="integer", drop=3),
-    Column("state", min_width=12),
+    Column("state", min_width=21),
     Column("score", kind="number"),
     Column("steps", kind="integer", drop=4),
     Column("time", min_width=14, drop=5),
@@ -136,20 +147,28 @@ def _find_notable(status: "RunStatus") -> "list[TrialStatus]":
 
 
 def _count_stages(status: "RunStatus") -> Table:
-    """Return tasks × agents with the number of trials by state, such as `3 done, 1 failed`."""
+    """Return tasks × agents with the number of trials by state, such as `3● 1✕`."""
     cells: dict[str, dict[str, Counter[str]]] = {}
     for trial in status.trials:
         cells.setdefault(trial.task, {}).setdefault(trial.agent, Counter())[trial.stage] += 1
     agents = list(dict.fromkeys(trial.agent for trial in status.trials))
-    columns = (Column("task", min_width=16), *(Column(agent, one_line(agent), min_width=14) for agent in agents))
+    suites = {task.partition("/")[0] for task in cells}
+    columns = (Column("task", min_width=24), *(Column(agent, one_line(agent), min_width=7) for agent in agents))
     rows = [
         (
-            one_line(task),
-            *(", ".join(f"{n} {stage}" for stage, n in by_agent.get(agent, {}).items()) for agent in agents),
+            one_line(task.partition("/")[2] if len(suites) == 1 else task),
+            *(_count_marks(by_agent.get(agent, Counter())) for agent in agents),
         )
         for task, by_agent in cells.items()
     ]
-    return Table("stages", columns, tuple(rows), f"{status.name}: {len(status.trials):,} trials")
+    stages = {trial.stage for trial in status.trials}
+    legend = ", ".join(f"{mark} {stage}" for stage, mark in _MARKS.items() if stage in stages)
+    title = f"{status.name}{f', {suites.pop()}' if len(suites) == 1 else ''}: {len(status.trials):,} trials"
+    return Table("stages", columns, tuple(rows), f"{title} ({legend})")
+
+
+def _count_marks(stages: Counter[str]) -> str:
+    return " ".join(f"{stages[stage]}{mark}" for stage, mark in _MARKS.items() if stages[stage])
 
 
 def _state(trial: "TrialStatus") -> str:

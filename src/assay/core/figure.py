@@ -166,7 +166,7 @@ class Look(TypedDict, total=False):
 class Mark:
     """A mark: what it is, where, its size in pixels or its darkness, its words, and how it looks."""
 
-    kind: Literal["dot", "tick", "line", "band", "cell", "text", "rule-x", "rule-y"]
+    kind: Literal["dot", "tick", "line", "band", "cell", "text", "rule-x", "rule-y", "probe"]
     points: Sequence[Point]
     look: Look
     size: float = 0.0
@@ -212,8 +212,10 @@ class Figure:
         """Add a line that keeps each value until the next point."""
         self.line(_keep(points), **look)
 
-    def band(self, low: Sequence[Point], high: Sequence[Point], **look: Unpack[Look]) -> None:
-        """Add the area between two lines."""
+    def band(self, low: Sequence[Point], high: Sequence[Point], *, keep: bool = False, **look: Unpack[Look]) -> None:
+        """Add the area between two lines; with `keep`, each keeps its value until the next point."""
+        if keep:
+            low, high = _keep(low), _keep(high)
         self._add(Mark("band", [*high, *reversed(low)], look))
 
     def bar(self, start: Point, end: Point, **look: Unpack[Look]) -> None:
@@ -293,6 +295,10 @@ class Figure:
         if y is not None:
             self.marks.append(Mark("rule-y", [(0.0, y)], look, words=label))
 
+    def probe(self, low: float, high: float, words: str) -> None:
+        """Add lines of words that are shown while the pointer is between two x, at any height."""
+        self.marks.append(Mark("probe", [(low, 0.0), (high, 0.0)], Look(hover=words)))
+
     def to_svg(self) -> str:
         """Return the figure as an SVG file, for light and dark backgrounds."""
         style = STYLESHEET.read_text(encoding="utf-8")
@@ -338,7 +344,7 @@ class _Drawing:
             notes = max((_width(note) + 16 for note in figure.y.notes), default=0.0)
             above, height = 0.0, figure.y.height * len(figure.y.labels)
         else:
-            values = (y for mark in figure.marks if mark.kind != "rule-x" for _, y in mark.points)
+            values = (y for mark in figure.marks if mark.kind not in ("rule-x", "probe") for _, y in mark.points)
             self._y = figure.y.fit(values, max(min(figure.height // 24, 6), 2))
             labels = [figure.y.label(tick) for tick in self._y.ticks or ()]
             notes, above, height = 0.0, 2 * _LINE if figure.y.title else 0.0, figure.height
@@ -430,7 +436,7 @@ class _Drawing:
         points = [self._at(point) for point in mark.points]
         x, y = points[0] if points else (0.0, 0.0)
         color, style, hover = mark.look.get("color"), mark.look.get("style", ""), mark.look.get("hover")
-        title = f"<title>{_clean(hover)}</title>" if hover else ""
+        title = f"<title>{'&#10;'.join(map(_clean, hover.splitlines()))}</title>" if hover else ""
         match mark.kind:
             case "dot":
                 classes = _classes("" if "hollow" in style else "fill", color, style)
@@ -446,6 +452,9 @@ class _Drawing:
                 (left, right), (top, bottom) = (sorted(ends) for ends in zip(*points, strict=True))
                 size = {"x": left, "y": top, "width": right - left, "height": bottom - top, "fill-opacity": mark.size}
                 part = _element("rect", _classes("fill", color, style), title, **size)
+            case "probe":
+                size = {"x": x, "y": self._top, "width": points[1][0] - x, "height": self._bottom - self._top}
+                part = _element("rect", "fig-probe", title, **size)
             case "text":
                 right, down = mark.shift
                 part = _text(x + right, y + down, mark.words, mark.anchor, _classes("", color, style), title)

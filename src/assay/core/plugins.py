@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
 from assay.core.errors import AssayError, UsageError
-from assay.core.text import did_you_mean
+from assay.core.text import did_you_mean, suggest
 
 Plugin = TypeVar("Plugin")
 
@@ -55,7 +55,9 @@ class Plugins(Generic[Plugin]):
     def load(self, name: str, folder: Path = Path()) -> Plugin:
         """Return the plug-in registered as `name`, or that `path.py:name` defines; a path is relative to `folder`."""
         if file := split_path(name):
-            return self._check(_load_name(folder / file[0], file[1]), f"{file[0]} defines no {self.noun} {file[1]}")
+            value, close = _load_name(folder / file[0], file[1])
+            hint = f"; did you mean {close}?" if close else ""
+            return self._check(value, f"{file[0]} defines no {self.noun} {file[1]}{hint}")
         if entry := self.entry(name):
             with_code = f"{self.noun} {name} ({entry.value})"
             return self._check(_explain(with_code, entry.load), f"{entry.value} is no {self.noun}")
@@ -118,8 +120,12 @@ def _registered() -> Any:
     return entry_points()
 
 
-def _load_name(path: Path, name: str) -> object:
-    return getattr(_explain(str(path), lambda: load_plugin(path)), name, None)
+def _load_name(path: Path, name: str) -> tuple[object, str | None]:
+    """Return what a file defines by a name, or None and the most similar name that it defines."""
+    module = _explain(str(path), lambda: load_plugin(path))
+    if hasattr(module, name):
+        return getattr(module, name), None
+    return None, suggest(name, _DEFINITION.findall(path.read_text("utf-8", "replace")))
 
 
 def _explain(code: str, load: Callable[[], Any]) -> Any:

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict, Field
 
 from assay.core.units import format_duration as format_duration
+from assay.core.units import format_measured as format_measured
 from assay.core.units import format_size as format_size
 from assay.core.units import parse_duration as parse_duration
 from assay.core.units import parse_size as parse_size

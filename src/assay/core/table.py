@@ -36,9 +36,9 @@ from assay.core.values import (
     format_change,
     format_cost,
     format_count,
-    format_duration,
     format_estimate,
     format_interval,
+    format_measured,
     format_moment,
     format_number,
     format_p,
@@ -355,7 +355,7 @@ def _format_number(value: float, kind: Kind, decimals: int) -> str:
         case "p":
             return format_p(value)
         case "duration":
-            return format_duration(value)
+            return format_measured(value)
         case "size":
             return format_size(round(value))
         case "cost":

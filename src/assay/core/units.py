@@ -37,6 +37,12 @@ def format_duration(seconds: float) -> str:
     return "".join(f"{amount}{unit}" for amount, unit in parts if amount) or "0s"
 
 
+def format_measured(seconds: float) -> str:
+    """Format a measured duration, of which minutes do not matter after days, nor seconds after hours."""
+    unit = 3600 if seconds >= 5 * 86400 else 60 if seconds >= 3600 else 1
+    return format_duration(seconds if unit == 1 else round(seconds / unit) * unit)
+
+
 def format_size(count: int) -> str:
     """Format a number of bytes: `500MB`, `4GB`."""
     unit = max((unit for unit in _SIZES if _SIZES[unit] <= count), key=lambda unit: _SIZES[unit], default=None)

@@ -5,7 +5,7 @@ from datetime import datetime
 from math import floor, log10
 from typing import Protocol
 
-from assay.core.quantities import format_cost, format_duration, format_size
+from assay.core.quantities import format_cost, format_duration, format_measured, format_size
 
 NOTHING = "–"
 """Written where there is no value."""
@@ -123,6 +123,7 @@ __all__ = [
     "format_duration",
     "format_estimate",
     "format_interval",
+    "format_measured",
     "format_moment",
     "format_number",
     "format_p",

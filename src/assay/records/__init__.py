@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from assay.records.find import list_newest_runs as list_newest_runs
     from assay.records.index import TrialSummary as TrialSummary
     from assay.records.index import read_trials as read_trials
-    from assay.records.labels import label_plans as label_plans
     from assay.records.labels import label_trials as label_trials
+    from assay.records.labels import name_agents as name_agents
     from assay.records.lease import Lease as Lease
     from assay.records.lease import LeaseLost as LeaseLost
     from assay.records.log import EventLog as EventLog

@@ -771,7 +771,7 @@ def describe_event(event: Event) -> str:
         case CallStarted(request=request):
             parts = [request.type, *_describe_request(request)]
         case CallFinished(result=result):
-            parts = [result.type, *_describe_result(result)]
+            parts = [result.type, describe_result(result)]
         case SnapshotTaken(step=step):
             parts = [f"step {step}"]
         case BudgetExhausted(reason=text) | Restarted(reason=text) | Inapplicable(reason=text):
@@ -816,6 +816,11 @@ def _describe_request(request: AnyRequest) -> list[str | None]:
         case ListRequest() | HumanPeriodRequest():
             return []
     assert_never(request)
+
+
+def describe_result(result: AnyResult) -> str:
+    """Return what a call brought, as text; what agents and models wrote is in it as it is."""
+    return "  ".join(part.strip() for part in _describe_result(result) if part)
 
 
 def _describe_result(result: AnyResult) -> list[str | None]:

@@ -2,17 +2,22 @@
 
 import re
 import signal
+from collections import Counter
 from collections.abc import Sequence
 
 from assay.core.quantities import format_duration
-from assay.core.text import one_line
+from assay.core.text import one_line, plural
 from assay.records.events import (
+    GAVE_UP,
     AgentCrashed,
     BudgetExhausted,
     CallFinished,
+    CallStarted,
     CommandResult,
     Event,
     ExternalProcessResult,
+    NodeRequest,
+    NoteRequest,
     PythonResult,
     Reran,
     Started,
@@ -41,8 +46,8 @@ def explain_failure(
 ) -> tuple[Failure, str]:
     """Return what kept an agent from a valid submission: the kind of failure, and a sentence.
 
-    A file that was submitted and is invalid is the failure itself. Without one, it is whatever ended the agent's work,
-    or the last command if that failed.
+    A file that was submitted and is invalid is the failure itself. Without one, it is whatever ended the agent's work:
+    a limit or a crash, that it gave up or that none of its scripts worked, or the last command if that failed.
     """
     happened = _find_end(events, state)
     if entry is not None and entry.file is not None:
@@ -50,23 +55,42 @@ def explain_failure(
     missing = entry.reason if entry else why
     if any(isinstance(event, Reran) and event.cause for event in events):
         return "failed rerun", _join(missing)
-    return (happened[0], _join(happened[1], missing)) if happened else ("no submission", _join(missing))
+    if (gave_up := _explain_end_of_work(events)) and not _find_stop(events, state):
+        return "no submission", _join(gave_up, missing)
+    return (happened[0], _join(happened[1], gave_up, missing)) if happened else ("no submission", _join(missing))
+
+
+def _explain_end_of_work(events: Sequence[Event]) -> str | None:
+    """Return why the agent itself stopped, or that none of its scripts worked; None if neither is in the log."""
+    requests = [event.request for event in events if isinstance(event, CallStarted)]
+    notes = [request for request in requests if isinstance(request, NoteRequest) and request.topic == GAVE_UP]
+    if notes:
+        return f"the agent gave up: {one_line(notes[-1].reason, 300)}" if notes[-1].reason else "the agent gave up"
+    nodes = [request.node for request in requests if isinstance(request, NodeRequest)]
+    if not nodes or any(node.good for node in nodes):
+        return None
+    reason, count = Counter(one_line(node.reason, 200) for node in nodes).most_common(1)[0]
+    return f"none of {plural(len(nodes), 'script')} worked" + (f", {count} of them: {reason}" if reason else "")
 
 
 def _find_end(events: Sequence[Event], state: State) -> tuple[Failure, str] | None:
     """Return what ended the agent's work badly."""
-    start = max((event.number for event in events if isinstance(event, Started)), default=0)
-    recent = [event for event in events if event.number >= start]
     results = [event.result for event in events if isinstance(event, CallFinished)]
     last = next((result for result in reversed(results) if isinstance(result, _COMMANDS)), None)
-    for event in reversed(recent):
+    return _find_stop(events, state) or (_explain_command(last) if last else None)
+
+
+def _find_stop(events: Sequence[Event], state: State) -> tuple[Failure, str] | None:
+    """Return the crash or the limit that ended the agent's work."""
+    start = max((event.number for event in events if isinstance(event, Started)), default=0)
+    for event in reversed([event for event in events if event.number >= start]):
         if isinstance(event, AgentCrashed):
             return "crash", f"the agent crashed: {one_line(event.message, 300)}"
         if isinstance(event, BudgetExhausted):
             failure = _LIMITS[event.limit]
             after = f" after {format_duration(state.elapsed)}" if failure == "out of time" else ""
             return failure, f"{failure}{after}"
-    return _explain_command(last) if last else None
+    return None
 
 
 def _explain_command(result: CommandResult | ExternalProcessResult | PythonResult) -> tuple[Failure, str] | None:

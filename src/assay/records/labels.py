@@ -3,16 +3,25 @@
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from assay.core.quantities import format_duration, format_size
 from assay.core.text import plural
+from assay.records.index import TrialSummary
 from assay.records.trial import TrialFile
 from assay.tasks.model import Resources
 
+_NEVER = "9999"
+"""After every time at which a trial can have started."""
+
+
+def _code(file: TrialFile) -> str:
+    return f"code {file.hashes.get('agent', 'unknown')[:7]}"
+
+
 _PER_AGENT: tuple[Callable[[TrialFile], str], ...] = (
     lambda file: f"settings {hashlib.sha256(json.dumps(file.settings, sort_keys=True).encode()).hexdigest()[:7]}",
-    lambda file: f"code {file.hashes.get('agent', 'unknown')[:7]}",
+    _code,
     lambda file: ", ".join(f"{role} {model}" for role, model in file.models.items() if role != "main"),
     lambda file: f"weights {file.hashes['weights'][:7]}" if "weights" in file.hashes else "",
     lambda file: ", ".join(f"{name}={value}" for name, value in file.model_settings.items()),
@@ -33,22 +42,36 @@ _PER_TASK: tuple[Callable[[TrialFile], str], ...] = (
 
 
 def label_trials(files: Sequence[TrialFile]) -> list[str]:
-    """Return the name of each trial's agent: its label, and what differs between trials with the same label."""
+    """Return the name of each trial's agent: its label, and what differs between trials with the same label.
+
+    Versions of its code are numbered in the order of the trials.
+    """
     differences: list[list[str]] = [[file.label] for file in files]
     for aspects, group_key in ((_PER_AGENT, _label), (_PER_TASK, _label_and_task)):
         for aspect in aspects:
-            seen: dict[tuple[str, ...], set[str]] = defaultdict(set)
+            seen: dict[tuple[str, ...], dict[str, int]] = defaultdict(dict)
             for file in files:
-                seen[group_key(file)].add(aspect(file))
+                known = seen[group_key(file)]
+                known.setdefault(aspect(file), len(known) + 1)
             for parts, file in zip(differences, files, strict=True):
-                if len(seen[group_key(file)]) > 1 and (text := aspect(file)):
-                    parts.append(text)
+                known = seen[group_key(file)]
+                if len(known) > 1 and (text := aspect(file)):
+                    parts.append(f"v{known[text]}, {text}" if aspect is _code else text)
     return [_with_details(parts) for parts in differences]
 
 
-def label_plans(plans: Mapping[str, TrialFile]) -> dict[str, str]:
-    """Return the names of the agents of some plans, by the keys of these; faster than naming each trial."""
-    return dict(zip(plans, label_trials(list(plans.values())), strict=True))
+def name_agents(trials: Iterable[TrialSummary]) -> dict[str, str]:
+    """Return the names of agents by the plans of their trials; versions of code have numbers in the order of their
+    first start.
+    """
+    started: dict[str, str] = {}
+    files: dict[str, TrialFile] = {}
+    for trial in trials:
+        at = trial.state.started_at or _NEVER
+        started[trial.plan] = min(started.get(trial.plan, at), at)
+        files[trial.plan] = trial.file
+    plans = sorted(files, key=started.__getitem__)
+    return dict(zip(plans, label_trials([files[plan] for plan in plans]), strict=True))
 
 
 def _label(file: TrialFile) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from assay.core.claim import format_rate
 from assay.core.figure import Axis, Figure, Key
-from assay.core.quantities import format_cost, format_duration
+from assay.core.quantities import format_cost, format_measured
 from assay.core.table import Column, Formatted, Table, Value
 from assay.core.text import plural
 from assay.core.values import Interval, format_percent
@@ -159,16 +159,16 @@ def cost_table(agents: Sequence[AgentCost]) -> Table:
     listed = [(resource, name) for resource, name in resources if any(resource in agent.spending for agent in agents)]
     columns = [
         Column("agent"),
-        Column("success", "success (95%)", kind="rate"),
+        Column("success", "success (95%)", kind="rate", drop=2),
         Column("hardware", data_only=True),
     ]
     for resource, name in listed:
         columns += [
             Column(resource, f"{name} per trial", "number"),
             Column(f"{resource}_interval", "95%", "number", drop=1),
-            Column(f"{resource}_per_success", f"{name} per success", "number"),
+            Column(f"{resource}_per_success", f"{name} per success", "number", drop=4 if resource == "time" else None),
             Column(f"{resource}_per_success_interval", "95%", "number", drop=1),
-            Column(f"{resource}_front", "on front", "share"),
+            Column(f"{resource}_front", "on front", "share", drop=3 if resource == "time" else 5),
         ]
     rows: list[tuple[Value, ...]] = []
     for agent in agents:
@@ -213,7 +213,7 @@ def _format_ends(resource: Resource, interval: Interval | None) -> Formatted | N
 
 
 def _format(resource: Resource, amount: float) -> str:
-    return format_duration(amount) if resource == "time" else format_cost(amount)
+    return format_measured(amount) if resource == "time" else format_cost(amount)
 
 
 def draw_fronts(agents: Sequence[AgentCost], palette: Mapping[str, int]) -> list[Figure]:

@@ -19,7 +19,7 @@ from assay.core.table import Column, Kind, Table
 from assay.core.text import plural
 from assay.grading.result import Grade, Integrity
 from assay.lab.machine_load import BUSY_LOAD
-from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary, label_plans, read_trials
+from assay.records import RunFolder, TrialFile, TrialFolder, TrialSummary, name_agents, read_trials
 from assay.records.registration import RegisteredPlan
 from assay.records.state import Cause, Failure, State, Status
 from assay.results.sample_scores import normalize_score
@@ -503,7 +503,7 @@ def make_frame(trials: Sequence[TrialSummary], registry: Registry | None = None)
     known = registry or make_registry(list(plans.values()))
     tasks = {name: known.recorded_task(name) for name in {file.task for file in plans.values()}}
     splits, families = known.split_of_each(tasks), known.family_of_each(tasks)
-    labels = label_plans(plans)
+    labels = name_agents(trials)
     samples = {plan: _sample_score(file, tasks[file.task]) for plan, file in plans.items()}
     leaks = {plan: _count_leaks(file, tasks[file.task]) for plan, file in plans.items()}
     replaced, repeated = _find_reruns(trials)

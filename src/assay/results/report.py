@@ -12,6 +12,7 @@ from assay.core.text import one_line, plural
 from assay.core.values import (
     NOTHING,
     format_change,
+    format_count,
     format_estimate,
     format_number,
     format_percent,
@@ -31,6 +32,8 @@ from assay.results.second import second_table
 from assay.results.variance import decompose_variance, describe_variance
 
 _MAX_NAMED = 5
+_MAX_TASKS = 20
+"""Scores on more tasks would push the answer off the screen."""
 ARROWS = {"higher": "↑", "lower": "↓"}
 
 _RULES = (Column("suite", data_only=True), Column("edition", data_only=True), Column("variant", data_only=True))
@@ -96,15 +99,22 @@ def make_report(rows: Frame, error: ErrorKind = "tasks", *, explain: bool = Fals
     tables: list[Table] = []
     for group in rows.group_by(lambda row: row.rules):
         by_task = summarize_tasks(group)
-        agents = summarize_agents(group, by_task)
+        agents = sorted(
+            summarize_agents(group, by_task), key=lambda agent: -(agent.success.value if agent.success else -1.0)
+        )
         forks = [_fork_table(group)] if any(row.parent for row in group) else []
         if by_task:
             notes = describe_results(group, by_task, agents, error, explain=explain)
             costs = measure_costs(group) if any(row.cost for row in group) else []
             paid = [cost_table(costs)] if costs else []
-            further = [table for make in (integrity_table, second_table) if (table := make(group))]
-            tables += [overall_table(agents, error), *paid, *further, *forks]
-            tables.append(replace(score_table(by_task), notes=tuple(notes)))
+            makers = (integrity_table, second_table) if explain else (integrity_table,)
+            further = [table for make in makers if (table := make(group))]
+            overall = overall_table(agents, error)
+            tables += [overall if explain else _shorten(overall, agents), *paid, *further, *forks]
+            if explain or len({summary.task for summary in by_task}) <= _MAX_TASKS:
+                tables.append(replace(score_table(by_task), notes=tuple(notes)))
+            else:
+                tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *notes))
         else:
             tables += forks
     return tables
@@ -184,6 +194,15 @@ def overall_table(agents: Sequence[Summary], error: ErrorKind = "tasks", notes: 
     return Table.from_records("overall", _OVERALL, records, title=title, notes=tuple(notes))
 
 
+def _shorten(overall: Table, agents: Sequence[Summary]) -> Table:
+    """Return the table without what says nothing new: the mean with its error, and published rates that are equal."""
+    hidden = {"over_tasks"}
+    if all(format_count(agent.success) == format_count(agent.success_published) for agent in agents):
+        hidden.add("success_published")
+    columns = tuple(replace(column, data_only=column.data_only or column.name in hidden) for column in overall.columns)
+    return replace(overall, columns=columns)
+
+
 def pivot_table(by_task: Sequence[Summary]) -> Table:
     """Return scores with a row per task and a column per agent, for papers."""
     agents = list(dict.fromkeys(summary.agent for summary in by_task))
@@ -246,11 +265,16 @@ def describe_results(
     else:
         marks = ["★ best"] if any(summary.best for summary in by_task) else []
         marks += ["= tied"] if any(summary.tied for summary in by_task) else []
-        signs = ", ".join([*marks, "± standard error"])
-        yield f"{signs}. Success: {describe_success(rows)}. More: assay report --explain."
+        tasks = len({summary.task for summary in by_task})
+        success = f"Success: {describe_success(rows)}."
+        if tasks > _MAX_TASKS:
+            yield f"{success} Scores on {tasks} tasks, and more: assay report --explain."
+        else:
+            yield f"{', '.join([*marks, '± standard error'])}. {success} More: assay report --explain."
     yield from describe_reasons(by_task)
     yield from describe_missing(agents)
-    yield from warn_of_no_error(agents, error)
+    if explain:
+        yield from warn_of_no_error(agents, error)
     yield from describe_caveats(rows)
     yield from describe_pending(counted)
 

@@ -365,7 +365,7 @@ def count_comparisons(comparison: Comparison) -> int:
 
 def describe_method(comparison: Comparison) -> list[str]:
     """Return how pairs are compared, and what is not compared."""
-    lines = list(_METHOD)
+    lines = list(_METHOD if len(comparison.agents) > 2 else _METHOD[:1])
     if (comparisons := count_comparisons(comparison)) > 1:
         lines.append(f"p and intervals allow for {plural(comparisons, 'comparison')} by Holm's method.")
     if missing := {each.kind for summary in comparison.agents for each in summary.means.like.missing}:

@@ -117,11 +117,8 @@ def execute_trials(
     if resumed:
         _warn(run, reporting)  # also if none of its trials can begin
         check_models(files)
-    has_begun = False
 
     def begin() -> None:
-        nonlocal has_begun
-        has_begun = True
         if not resumed:
             _warn(run, reporting)
 
@@ -139,7 +136,7 @@ def execute_trials(
             began=begin,
         )
     except AssayError:
-        if not (resumed or has_begun):
+        if not resumed:
             _discard_unstarted(run)
         raise
 
@@ -169,15 +166,15 @@ def _prepare_missing(plans: Sequence[Plan], home: Home, reporting: Reporting) ->
 
 
 def _discard_unstarted(run: RunFolder) -> None:
-    """Remove a run that was refused before any of its trials began, so that nobody takes it for a result."""
-    trials = list(run.trials())
-    if any(trial.state.status != "waiting" or trial.has_log for trial in trials):
+    """Remove a run that was refused before any of its trials began or was queued: nobody takes it for a result."""
+    if any(path.name != "trial.json" for trial in run.trials() for path in trial.path.iterdir()):
         return
     shutil.rmtree(run.path / "trials")
     for name in ("run.json", "executor.json", ".adding"):
         (run.path / name).unlink(missing_ok=True)
-    with suppress(OSError):  # the folder may hold other files of the user
-        run.path.rmdir()
+    for folder in (run.path / "slurm", run.path):
+        with suppress(OSError):  # it may hold other files of the user
+            folder.rmdir()
 
 
 def _warn(run: RunFolder, reporting: Reporting) -> None:

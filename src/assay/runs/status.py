@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from assay.records import RunFolder, TrialFolder, TrialSummary, label_plans, read_trials
+from assay.records import RunFolder, TrialFolder, TrialSummary, name_agents, read_trials
 from assay.records.events import describe_event
 from assay.records.lease import appears_held, newest_claim
 from assay.records.log import read_events_backwards
@@ -116,7 +116,7 @@ def read_status(run: RunFolder, now: datetime, known: dict[str, TrialStatus] | N
 def read_named_status(run: RunFolder, now: datetime) -> RunStatus:
     """Read the status of a run, with the names that reports use, which tell versions of an agent apart."""
     trials = read_trials(run)
-    labels = label_plans({trial.plan: trial.file for trial in trials})
+    labels = name_agents(trials)
     return RunStatus(run.name, tuple(describe_trial(trial, now, labels[trial.plan]) for trial in trials))
 
 

@@ -46,7 +46,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from assay.core import values
-from assay.core.claim import format_rate
+from assay.core.claim import format_ranks, format_rate
 from assay.core.errors import AssayError, MissingDependency
 from assay.core.figure import STYLESHEET
 from assay.core.quantities import format_size
@@ -62,6 +62,7 @@ from assay.web import drawing, markup, pages
 from assay.web.combined import combine_runs
 from assay.web.curves import CurveQuery, StepGrader, make_curves_page
 from assay.web.files import MAX_SHOWN, WorkspaceFile, WorkspaceFiles, find_files, read_chunks, read_text
+from assay.web.heat import find_heat
 from assay.web.pair import make_pair
 from assay.web.runs import Runs, RunView
 from assay.web.search import MIN_LENGTH, search_run
@@ -400,9 +401,11 @@ def make_environment() -> "Environment":
     environment.globals |= {"make_verdict": make_verdict, "interval_method": INTERVAL_METHOD}
     environment.globals |= {
         "draw_histogram": draw_histogram,
+        "find_heat": find_heat,
         "format_rate": format_rate,
         "MEASURE_TITLES": MEASURE_TITLES,
         "count_comparisons": count_comparisons,
+        "format_ranks": format_ranks,
         "standing_table": standing_table,
     }
     environment.filters["short"] = lambda text, length=160: one_line(clean_text(str(text)), length)

@@ -128,7 +128,7 @@ def make_curves_page(view: RunView, query: CurveQuery, grader: StepGrader) -> di
             trials.append(steps)
         if trials:
             curves = tuple(make_curves(trials, query.measure, query.axis))
-            figure = draw_curves(curves, number_colors(view.rows.agents), query.axis, percent=query.measure != "score")
+            figure = draw_curves(curves, number_colors(view.rows.agents), query.axis, query.measure)
             sections.append(CurveSection(str(section.rules), curves, figure))
     return {
         "sections": sections,

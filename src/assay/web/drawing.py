@@ -1,22 +1,26 @@
 """The figures that only pages have: intervals in a table, differences by task, curves over time, resources used."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
-from assay.core.claim import Claim, Published, format_difference
+from assay.core.claim import Claim, Published, format_difference, format_rate
 from assay.core.figure import Axis, Figure, Look, Rows, Unit
 from assay.core.quantities import format_size
 from assay.core.text import one_line
-from assay.core.values import Estimate, format_points
+from assay.core.values import Estimate, format_estimate, format_points
 from assay.results.curves import Curve
 from assay.results.estimate import interval_half_width
 from assay.results.paired import PairedDifference
 from assay.results.progress import Axis as CurveAxis
+from assay.results.progress import CurveMeasure
 from assay.results.report import short_task_name
 from assay.results.verdict import describe_task
 from assay.web.trace import UsagePoint
 
 _HIDDEN = Axis(unit="rate", low=0, high=1, ticks=())
 _MAX_TASKS = 60
+_WIDTH = 960
+_TITLES: Mapping[CurveAxis, str] = {"time": "time since the start", "steps": "steps", "cost": "dollars"}
 _UNITS: Mapping[CurveAxis, Unit] = {"time": "duration", "steps": "integer", "cost": "money"}
 
 
@@ -51,15 +55,17 @@ def draw_forest(pair: PairedDifference) -> Figure:
     return figure
 
 
-def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: CurveAxis, *, percent: bool) -> Figure | None:
+def draw_curves(
+    curves: Sequence[Curve], colors: Mapping[str, int], axis: CurveAxis, measure: CurveMeasure
+) -> Figure | None:
     """Draw for each agent its own picks with a band, and dashed the best so far; None where nothing was used."""
     points = [point for curve in curves for point in curve.points]
     end = max((point.level for point in points), default=0.0)
     if end <= 0 or all(point.picked is None and point.best is None for point in points):
         return None
-    y = Axis(unit="rate", low=0, high=1) if percent else Axis()
-    x = Axis(unit=_UNITS[axis], low=0, high=end)
-    figure = Figure("curves", f"Curves of {len(curves)} agents over {axis}", x, y)
+    y = Axis(measure, "rate", 0, 1) if measure != "score" else Axis(measure)
+    x = Axis(_TITLES[axis], _UNITS[axis], 0, end)
+    figure = Figure("curves", f"Curves of {len(curves)} agents over {axis}", x, y, _WIDTH, 320)
     for curve in curves:
         color = colors[curve.agent]
         best = [(point.level, point.best) for point in curve.points]
@@ -75,7 +81,25 @@ def draw_curves(curves: Sequence[Curve], colors: Mapping[str, int], axis: CurveA
             scores = [(level, value) for level, value in known if isinstance(value, Estimate)]
             if scores:
                 _draw_scores(figure, scores, look, band=known is picked)
+    _add_probes(figure, curves, x)
     return figure
+
+
+def _add_probes(figure: Figure, curves: Sequence[Curve], axis: Axis) -> None:
+    """Say between any two levels what each agent had by then."""
+    levels = [point.level for point in curves[0].points]
+    for number, (low, high) in enumerate(pairwise(levels)):
+        points = [(curve.agent, curve.points[number]) for curve in curves]
+        lines = [
+            f"{one_line(agent, 40)}: {_format(point.picked)}"
+            + ("" if point.best == point.picked else f", best so far {_format(point.best)}")
+            for agent, point in points
+        ]
+        figure.probe(low, high, "\n".join([f"{axis.title}: {axis.label(low)}", *lines]))
+
+
+def _format(value: Claim | Estimate | None) -> str:
+    return format_rate(value) if isinstance(value, Claim) else format_estimate(value) if value else "no score"
 
 
 def _draw_scores(figure: Figure, scores: Sequence[tuple[float, Estimate]], look: Look, *, band: bool) -> None:
@@ -84,7 +108,7 @@ def _draw_scores(figure: Figure, scores: Sequence[tuple[float, Estimate]], look:
     ends = [(level, score.mean, half) for level, score, half in widths if half is not None]
     if band and ends:
         low, high = ([(level, mean + sign * half) for level, mean, half in ends] for sign in (-1, 1))
-        figure.band(low, high, color=look.get("color"))
+        figure.band(low, high, keep=True, color=look.get("color"))
     figure.step([(level, score.mean) for level, score in scores], **look)
 
 
@@ -103,8 +127,8 @@ def draw_usage(usage: Sequence[UsagePoint]) -> Figure | None:
         f"at most {most[name]:.1f}" if name == "processors" else f"at most {format_size(round(most[name]))}"
         for name in lines
     ]
-    axis = Axis(unit="duration", low=0, high=end)
-    figure = Figure("usage", "Processors, memory and disk over time", axis, Rows(list(lines), notes, height=72))
+    axis = Axis("time since the start", "duration", 0, end)
+    figure = Figure("usage", "Processors, memory and disk over time", axis, Rows(list(lines), notes, height=56), _WIDTH)
     for row, (name, values) in enumerate(lines.items()):
         figure.rule(y=row + 0.45, style="gray thin")
         heights = [row + 0.45 - 0.85 * value / (most[name] or 1.0) for value in values]

@@ -5,13 +5,15 @@ in its Host header (no DNS rebinding), must not come from another site, and must
 command prints, then in a cookie that is not sent along with requests of other sites.
 """
 
+import hashlib
 import secrets
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 Scope = MutableMapping[str, Any]
 AsgiMessage = MutableMapping[str, Any]
@@ -19,10 +21,25 @@ Receive = Callable[[], Awaitable[AsgiMessage]]
 Send = Callable[[AsgiMessage], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+_STYLE = (
+    ":root{color-scheme:light dark}body{max-width:40rem;margin:15vh auto;padding:0 1.5rem;"
+    "font:1rem/1.6 system-ui,sans-serif}h1{font-size:1.35rem}code{font-size:.9em}"
+)
+_NO_TOKEN = f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>No access · Assay</title><style>{_STYLE}</style></head>
+<body><main><h1>This address lacks its token</h1>
+<p>Open the address that <code>assay view</code> printed in the terminal: it contains a token, which the browser then
+remembers. It works on this machine only, and only while that command runs.</p>
+<p>To send results to somebody else, write them to a file: <code>assay report --html report.html</code>, or
+<code>assay export</code> for the whole run.</p></main></body></html>
+"""
+
+_STYLE_HASH = b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
 HEADERS = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        f"default-src 'none'; script-src 'self'; style-src 'self' 'sha256-{_STYLE_HASH}'; img-src 'self'; "
+        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     ),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
@@ -88,7 +105,7 @@ class Guard:
             return answer
         if any(self._is_token(value) for value in _cookies(headers, self._cookie)):
             return None
-        return PlainTextResponse("Open the address that `assay view` printed: it contains a token.", 403)
+        return HTMLResponse(_NO_TOKEN, 403)
 
     def _is_token(self, value: str) -> bool:
         return secrets.compare_digest(value.encode(), self._token.encode())

@@ -6,12 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from statistics import fmean
 from typing import Any, Literal, TypeVar
 
 from starlette.datastructures import QueryParams
 
-from assay.core.claim import format_limits
+from assay.core.claim import Standing, format_limits, format_rate
 from assay.core.errors import AssayError, RecordError, UsageError
 from assay.core.figure import Axis, Figure, Rows
 from assay.core.text import one_line, plural
@@ -27,7 +26,7 @@ from assay.results.cost import draw_fronts, measure_costs
 from assay.results.estimate import Summary
 from assay.results.figures import draw_scores, number_colors
 from assay.results.frame import CONDITIONS, Frame, TrialRow, group_by
-from assay.results.measures import MEASURES, Measure, measure_trial
+from assay.results.measures import MEASURES, Measure
 from assay.results.paired import Comparison, PairedDifference
 from assay.results.report import describe_caveats, format_medals_or_rank, format_score, format_trial_result
 from assay.results.search_tree import make_tree
@@ -35,9 +34,10 @@ from assay.results.verdict import Verdict, comparison_tables, make_verdict
 from assay.runs.status import TrialStatus, describe_trial, utc_now
 from assay.web.data_preview import preview_data
 from assay.web.drawing import draw_forest
+from assay.web.heat import choose_heat
 from assay.web.imported import trace_steps
 from assay.web.pair import match_trials
-from assay.web.runs import RunSection, RunView
+from assay.web.runs import RunView
 from assay.web.selection import Selection, find_choices, find_published, has_published
 from assay.web.tables import make_trial_table
 from assay.web.trace import Block, Entry, Trace, make_trace
@@ -148,7 +148,7 @@ def _summarize_run(view: RunView) -> RunRow:
         tasks=len({row.task for row in counted}),
         agents=tuple(view.rows.agents),
         rules=tuple(dict.fromkeys(str(row.rules) for row in counted)),
-        result=f"{one_line(best.agent, 40)} {format_limits(best.success)}" if best and best.success else "",
+        result=f"{one_line(best.agent, 40)} {format_rate(best.success)}" if best and best.success else "",
         seconds=(max(ends) - min(starts)).total_seconds() if starts and ends else None,
         cost=None if None in costs else sum(cost for cost in costs if cost),
     )
@@ -181,7 +181,7 @@ def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
     sections = view.sections if selection.is_empty else view.make_sections(selection.select(view.rows))
     any_task = {task.suite: task for task in view.tasks.values()}
     published = sections if selection.published else []
-    heats = {section.rules: _choose_heat(section) for section in sections}
+    heats = {section.rules: choose_heat(section.rows) for section in sections}
     return {
         "sections": sections,
         "heats": heats,
@@ -227,12 +227,17 @@ def make_verdicts(view: RunView, comparisons: Sequence[Comparison]) -> list[RunV
     return verdicts
 
 
-def make_matrix(view: RunView, comparison: Comparison) -> dict[tuple[str, str], MatrixCell]:
-    """Return what is known of each agent against each other one."""
+def find_standings(comparison: Comparison | None) -> dict[str, Standing]:
+    """Return the ranks that a comparison leaves open to each agent, and how likely it is the best."""
+    return {summary.agent: summary.standing for summary in comparison.agents} if comparison else {}
+
+
+def make_matrix(comparison: Comparison, run: str | None = None) -> dict[tuple[str, str], MatrixCell]:
+    """Return what is known of each agent against each other one; on the pages of a run, each leads to its pair."""
     cells = {}
     for pair in comparison.pairs:
         headline = make_verdict(comparison, pair).headline
-        link = f"/run/{view.key}/compare?measure={comparison.measure}#{name_pair(pair)}"
+        link = f"/run/{run}/compare?measure={comparison.measure}#{name_pair(pair)}" if run else ""
         for sign, agents in ((1, (pair.first, pair.second)), (-1, (pair.second, pair.first))):
             claim = pair.claim if sign > 0 else pair.claim.reversed()
             words = f"{headline} {format_limits(claim)} points on tasks like these."
@@ -254,21 +259,6 @@ def _judge_pair(pair: PairedDifference, sign: int) -> str:
 def name_pair(pair: PairedDifference) -> str:
     """Return the id of a pair on the page that compares agents."""
     return f"pair-{hashlib.sha256(f'{pair.first} {pair.second}'.encode()).hexdigest()[:10]}"
-
-
-def _choose_heat(section: RunSection) -> Measure | None:
-    """Return the measure that the cells of a section are colored by: the first one that its trials define."""
-    choices: tuple[Measure, ...] = ("percentile",) if section.has_leaderboard else ("normalized", "improvement")
-    valid = [row for row in section.rows if row.valid]
-    return next((name for name in choices if any(measure_trial(row, name) is not None for row in valid)), None)
-
-
-def find_heat(trials: Sequence[TrialRow], measure: Measure | None) -> int:
-    """Return how strongly a cell is colored, from 0 to 8: the mean of a measure, failures being 0."""
-    if measure is None:
-        return 0
-    known = [value for row in trials if not row.pending and (value := measure_trial(row, measure)) is not None]
-    return round(8 * min(max(fmean(known), 0.0), 1.0)) if known else 0
 
 
 def describe_cell(trials: Sequence[TrialRow], summary: Summary) -> str:
@@ -317,6 +307,7 @@ def make_comparison(view: RunView, query: CompareQuery) -> dict[str, Any]:
         "matches": {_key_of(each, pair): match_trials(view.rows, pair) for each, pair in pairs},
         "problem": problem,
         "agents": list(dict.fromkeys(row.agent for row in rows)),
+        "colors": number_colors(row.agent for row in rows),
     }
 
 
@@ -371,7 +362,7 @@ def make_task(view: RunView, name: str) -> dict[str, Any]:
         (
             section.rules,
             make_trial_table(rows, colors, link, exclude),
-            draw_scores(rows, task.measured, colors, teams, width=720),
+            draw_scores(rows, task.measured, colors, teams, width=960),
         )
         for section in view.sections
         if (rows := section.rows.where(lambda row: row.task == name))
@@ -469,7 +460,7 @@ def number_blocks(entry: Entry, after: bool) -> list[tuple[int, Block]]:
 
 
 def _make_trace(folder: TrialFolder, events: Sequence[Event]) -> Trace:
-    return make_trace(events, ContentStore(folder.snapshots), folder.snapshots)
+    return make_trace(events, ContentStore(folder.snapshots), folder.snapshots, with_prompts=True)
 
 
 def _explain(rows: tuple[TrialRow, ...], view: RunView) -> FailureGroup:

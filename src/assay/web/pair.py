@@ -48,7 +48,8 @@ def make_pair(view: RunView, *names: str) -> dict[str, Any] | None:
     if rows[0].task != rows[1].task:
         return None
     traces = [
-        make_trace(read_events(folder.events), ContentStore(folder.snapshots), folder.snapshots) for folder in folders
+        make_trace(read_events(folder.events), ContentStore(folder.snapshots), folder.snapshots, with_prompts=True)
+        for folder in folders
     ]
     return {
         "sides": list(zip(rows, traces, strict=True)),

@@ -13,12 +13,14 @@ from assay.core.disk import atomic_write
 from assay.core.figure import STYLESHEET, Figure
 from assay.core.table import Column, Table, Value
 from assay.core.text import plural
+from assay.core.values import format_count
 from assay.results import figures
 from assay.results.cost import cost_table, draw_fronts, measure_costs
 from assay.results.disclosure import Disclosure
 from assay.results.estimate import Summary, summarize_agents, summarize_tasks
 from assay.results.frame import RuleSet, TrialRow, group_by
 from assay.results.integrity import integrity_table
+from assay.results.measures import Measure
 from assay.results.paired import Comparison
 from assay.results.report import (
     describe_attempts,
@@ -29,6 +31,7 @@ from assay.results.report import (
 )
 from assay.results.search_tree import SearchTree
 from assay.tasks.model import Measured
+from assay.web.heat import choose_heat, find_heat
 from assay.web.tables import make_trial_table
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from assay.web.trials import TrialPart
 
 _STATIC = Path(__file__).parent / "static"
+_STYLES = ("view", "trace", "report")
 _MAX_TASKS_NAMED = 4
 _MAX_REASONS = 50
 _REASONS = (
@@ -64,7 +68,11 @@ class ReportSection:
     name: str
     rules: RuleSet
     tasks: list[list[Summary]]
+    heat: Measure | None
+    heats: Mapping[tuple[str, str], int]
+    """How strongly the cell of an agent on a task is colored, by a measure."""
     agents: list[Summary]
+    published_differs: bool
     attempts: list[str]
     strips: list[Strip]
     legend: str
@@ -110,7 +118,9 @@ def render_page(
     prefixes = {part.row.trial: part.links.prefix for part in parts}
     return template.render(
         title=title,
-        styles=[_style(path) for path in (STYLESHEET, _STATIC / "trace.css", _STATIC / "report.css")],
+        styles=[
+            _style(path) for path in (STYLESHEET, *(_STATIC / f"{name}.css" for name in ("view", "trace", "report")))
+        ],
         created_at=f"{created_at.day} {created_at:%B %Y, %H:%M} {created_at:%Z}".strip(),
         sections=[
             _make_section(group, panels, palette, f"part{number}", prefixes) for number, group in enumerate(by_rules)
@@ -180,12 +190,16 @@ def _make_section(
         for task in tasks
         if any(summary.score for summary in task)
     ]
-    costs = measure_costs(rows)
+    agents = sorted(agents, key=lambda line: -(line.success.value if line.success else -1.0))
+    costs, heat = measure_costs(rows), choose_heat(rows)
     return ReportSection(
         name=name,
         rules=rows[0].rules,
         tasks=tasks,
+        heat=heat,
+        heats={(row[0].agent, row[0].task): find_heat(row, heat) for row in group_by(ordered, _agent_and_task)},
         agents=agents,
+        published_differs=any(format_count(a.success) != format_count(a.success_published) for a in agents),
         attempts=[*describe_missing(agents), *describe_attempts(agents)],
         strips=strips,
         legend=_legend(strip.figure for strip in strips),
@@ -198,6 +212,10 @@ def _make_section(
         reasons=_make_reason_table(rows),
         trials=make_trial_table(ordered, palette, link, exclude=["title"]),
     )
+
+
+def _agent_and_task(row: TrialRow) -> tuple[str, str]:
+    return row.agent, row.task
 
 
 def _make_reason_table(rows: Sequence[TrialRow]) -> Table:

@@ -35,7 +35,7 @@ def render_study(name: str, title: str, result: StudyResult, created_at: datetim
     from assay.web.app import make_environment
 
     # Trusted as markup because the styles are files of this package, and tables and figures escape their texts.
-    styles = (*(_STATIC / file for file in ("report.css", "sides.css")), STYLESHEET)
+    styles = (*(_STATIC / file for file in ("view.css", "report.css", "sides.css")), STYLESHEET)
     parts: Mapping[str, object] = {
         "style": Markup("\n".join(path.read_text("utf-8") for path in styles)),
         "tables": [Markup(table.to_html()) for table in result.tables],

@@ -50,13 +50,16 @@ from assay.records.events import (
     Picked,
     PythonRequest,
     PythonResult,
+    QuotingMessage,
     ReadRequest,
     ReadResult,
+    ReplyOf,
     Reran,
     Restarted,
     SearchNode,
     SnapshotTaken,
     Started,
+    StoredMessage,
     Submitted,
     UsageSample,
     ValidationRequest,
@@ -66,7 +69,7 @@ from assay.records.events import (
 )
 from assay.web.text import clean_text
 
-_SingleEvent = (
+SingleEvent = (
     Started
     | LabOpened
     | Restarted
@@ -88,6 +91,7 @@ _MAX_MANIFESTS = 100 * 10**6
 """Bytes of manifests that one page reads to show how files changed."""
 _MAX_CHANGES = 10
 _MAX_LISTED = 200
+_MAX_QUOTES = 100
 _CODE = (".py", ".sh", ".r", ".jl", ".sql", ".json", ".toml", ".yaml", ".yml", ".md", ".txt", ".cfg", ".ini", ".ipynb")
 """Endings of the files whose changes are shown."""
 
@@ -211,12 +215,15 @@ def _usage_of(entry: Entry) -> Iterator[UsagePoint]:
         yield UsagePoint(entry.at + entry.seconds, 0.0, 0, max(entry.samples[-1].disk, 0))
 
 
-def make_trace(events: Sequence[Event], contents: ContentStore, snapshots: Path | None = None) -> Trace:
+def make_trace(
+    events: Sequence[Event], contents: ContentStore, snapshots: Path | None = None, *, with_prompts: bool = False
+) -> Trace:
     """Return what the events of a log say; contents that are not in the log are read from the store.
 
-    With `snapshots`, the folder of a trial's snapshots, it also says how each step changed the files.
+    With `snapshots`, the folder of a trial's snapshots, it also says how each step changed the files. With prompts, a
+    model call has the messages that no earlier call had.
     """
-    top = _Builder(contents, snapshots).add_all(events)
+    top = _Builder(contents, snapshots, with_prompts=with_prompts).add_all(events)
     steps: list[tuple[int | None, list[Entry]]] = []
     for entry in top:
         if not steps or steps[-1][0] != entry.step:
@@ -239,8 +246,8 @@ def _fold_into_nodes(entries: Sequence[Entry]) -> list[Entry]:
 class _Builder:
     """Joins the two events of each call, and keeps the last known content of each file for diffs."""
 
-    def __init__(self, contents: ContentStore, snapshots: Path | None) -> None:
-        self._contents = contents
+    def __init__(self, contents: ContentStore, snapshots: Path | None, *, with_prompts: bool) -> None:
+        self._contents, self._with_prompts = contents, with_prompts
         self._snapshots = snapshots
         self._snapshot: tuple[str, Snapshot] | None = None
         self._reader = SnapshotReader(snapshots, _MAX_MANIFESTS) if snapshots else None
@@ -263,7 +270,7 @@ class _Builder:
             elif isinstance(event, SnapshotTaken):
                 self._compare_snapshot(event, at)
             else:
-                self._entries.append(_entry_of(event, at))
+                self._entries.append(make_entry(event, at))
         return self._entries
 
     def _interrupt(self) -> None:
@@ -273,7 +280,7 @@ class _Builder:
         self._open.clear()
 
     def _begin(self, event: CallStarted, at: float) -> None:
-        kind, title = _describe(event.request)
+        kind, title = describe_request(event.request)
         entry = Entry(event.number, kind, title, at, event.step, status="running")
         entry.has_prompt = isinstance(event.request, ModelRequest)
         entry.blocks = list(self._request_blocks(event.request))
@@ -296,7 +303,7 @@ class _Builder:
         if isinstance(event.result, ModelResult) and event.result.reply:
             entry.tokens = event.result.reply.usage.total_tokens
             entry.cost = event.result.reply.usage.cost
-        entry.problem = entry.problem or _problem(event.result, start.changes)
+        entry.problem = entry.problem or find_problem(event.result, start.changes)
         if isinstance(event.result, CommandResult | ExternalProcessResult):
             entry.samples = event.result.samples
         entry.after = list(self._result_blocks(start.request, event.result))
@@ -326,7 +333,9 @@ class _Builder:
                 yield from self._node_blocks(node)
             case HumanRequest(question=question):
                 yield Block("question", question, "prose")
-            case ModelRequest() | ReadRequest() | ListRequest() | ValidationRequest() | HumanPeriodRequest():
+            case ModelRequest(messages=messages):
+                yield from _message_blocks(messages) if self._with_prompts else ()
+            case ReadRequest() | ListRequest() | ValidationRequest() | HumanPeriodRequest():
                 pass
             case OfferRequest():
                 pass
@@ -445,7 +454,7 @@ class _Builder:
         if parent and node.code and len(node.code) + len(parent.code) <= _MAX_DIFFED:
             lines = unified_diff(parent.code.splitlines(), node.code.splitlines(), "", "")
             changes = [line for line in lines if not line.startswith(("--- ", "+++ "))]
-            yield Block(f"changes to node {parent.id}", "\n".join(changes), "diff", path="solution.py")
+            yield Block(f"changes to node {parent.id}", "\n".join(changes) or "No change.", "diff", path="solution.py")
         if node.code:
             yield Block("code", node.code, "code", folded=True, path="solution.py")
         if node.execution and node.execution.output:
@@ -468,7 +477,20 @@ class _Builder:
             return f"[binary, {content.size:,} bytes]\n" + data[:20_000].decode(errors="replace")
 
 
-def _entry_of(event: _SingleEvent, at: float) -> Entry:
+def _message_blocks(messages: Sequence[StoredMessage]) -> Iterator[Block]:
+    """Yield what a prompt adds to earlier ones; replies and observations are where they were first."""
+    for stored in messages:
+        if isinstance(stored, ReplyOf):
+            continue
+        message = stored.message if isinstance(stored, QuotingMessage) else stored
+        text = message.text
+        for quote in reversed(stored.quotes[:_MAX_QUOTES] if isinstance(stored, QuotingMessage) else ()):
+            text = f"{text[: quote.at]}[the observation of event {quote.call}]{text[quote.at :]}"
+        if text:
+            yield Block(_ROLES[message.role], text, "prose", folded=message.role != "user")
+
+
+def make_entry(event: SingleEvent, at: float = 0.0) -> Entry:
     """Return the entry of an event that is neither a call nor a snapshot."""
     match event:
         case Started(attempt=attempt):
@@ -532,6 +554,7 @@ def _describe_integrity(integrity: Integrity) -> str:
     return " ".join(filter(None, sentences))
 
 
+_ROLES = {"system": "instructions", "user": "prompt", "assistant": "earlier reply", "tool": "result of the tool"}
 _CHANGES = {"new": "+", "changed": "~", "removed": "−"}
 
 
@@ -552,7 +575,7 @@ def _name(path: str) -> str:
     return clean_line(path.encode(errors="replace").decode(), 300)
 
 
-def _describe(request: AnyRequest) -> tuple[str, str]:
+def describe_request(request: AnyRequest) -> tuple[str, str]:
     """Return the kind of a call and one line about it."""
     match request:
         case ModelRequest(role=role):
@@ -586,7 +609,8 @@ def _describe(request: AnyRequest) -> tuple[str, str]:
     assert_never(request)
 
 
-def _problem(result: AnyResult, changes: bool) -> str | None:
+def find_problem(result: AnyResult, changes: bool) -> str | None:
+    """Return what went wrong in a call, if anything did."""
     match result:
         case ActionResult(cause=cause):
             return cause

@@ -97,11 +97,61 @@
   markCut();
   addEventListener("resize", markCut);
 
+  // Words of marks and cells appear at once, beside the pointer, instead of after a second.
+  const tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
+  tip.setAttribute("aria-hidden", "true");
+  document.body.append(tip);
+  let restore = null;
+  const wordsOf = (element) => {
+    const title = element.querySelector?.(":scope > title");
+    if (title) {
+      title.remove();
+      return [title.textContent, () => element.append(title)];
+    }
+    const named = element.closest?.("[title]");
+    if (!named?.title) return [];
+    const words = named.title;
+    named.removeAttribute("title");
+    return [words, () => named.setAttribute("title", words)];
+  };
+  const hideTip = () => {
+    restore?.();
+    restore = null;
+    tip.hidden = true;
+  };
+  const moveTip = (x, y) => {
+    const right = Math.min(x + 14, innerWidth - tip.offsetWidth - 8);
+    const below = y + 18 + tip.offsetHeight > innerHeight ? y - tip.offsetHeight - 10 : y + 18;
+    tip.style.translate = `${Math.max(right, 8)}px ${Math.max(below, 8)}px`;
+  };
+  const showTip = (element, x, y) => {
+    hideTip();
+    const [words, undo] = wordsOf(element);
+    if (!words) return;
+    restore = undo;
+    tip.textContent = words;
+    tip.hidden = false;
+    moveTip(x, y);
+  };
+  addEventListener("pointerover", (event) => showTip(event.target, event.clientX, event.clientY));
+  addEventListener("pointermove", (event) => tip.hidden || moveTip(event.clientX, event.clientY));
+  addEventListener("focusin", (event) => {
+    const box = event.target.getBoundingClientRect();
+    if (event.target.matches(":focus-visible")) showTip(event.target, box.left, box.bottom - 8);
+  });
+  addEventListener("focusout", hideTip);
+  addEventListener("scroll", hideTip, { capture: true, passive: true });
+  document.documentElement.addEventListener("pointerleave", hideTip);
+
   // Live: fetch the page again when the server says that something changed, and replace only what differs.
   const openIn = (element) => [...element.querySelectorAll("details[open][id]")].map((one) => one.id);
   const replace = (old, fresh) => {
     if (old.isEqualNode(fresh)) return;
     const opened = openIn(old);
+    // What lists the present may become shorter, but nothing below it moves up.
+    if (old.dataset.live === "running") fresh.style.minHeight = `${old.offsetHeight}px`;
     old.replaceWith(fresh);
     for (const id of opened) {
       const details = document.getElementById(id);
