@@ -125,3 +125,19 @@ def test_nothing_is_found_in_the_examples():
     names = [task.id for task in Registry().tasks()]
     examples = Path(__file__).parents[2] / "examples"
     assert [scan_agent(examples / name, SHEETS, names) for name in ("own_agent.py", "random_search.py")] == [[], []]
+
+
+def test_what_unpacks_to_too_much_is_not_unpacked_and_named(tmp_path: Path):
+    # 20 archives of 100 files of 32 MB each, twice compressed, would be 64 GB.
+    content = zlib.compress(zlib.compress(bytes(2**25), 9), 9)
+    for count in (100, 20):
+        output = io.BytesIO()
+        with zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as file:
+            for number in range(count):
+                file.writestr(f"{number}.bin", content)
+        content = output.getvalue()
+    (tmp_path / "weights.zip").write_bytes(content)
+    (finding,) = scan_agent(tmp_path, SHEETS, NAMES, max_unpacked=2**20)
+    assert finding.kind == "answers"
+    assert "more than 1" in finding.detail
+    assert "not all was scanned" in finding.detail

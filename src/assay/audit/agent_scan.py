@@ -24,14 +24,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import numpy as np
 
 from assay.audit.answer_key import AnswerKey
 from assay.core.errors import AssayError, UsageError
+from assay.core.quantities import format_size
 from assay.core.text import plural, quote
 from assay.core.untrusted import list_plain_files, read_plain
 from assay.data.store import Prepared
@@ -46,6 +47,7 @@ _MIN_PAIRS, _MIN_VALUES, _MIN_RUN = 8, 10, 6
 _DIGITS = 4
 """Significant digits of a number that is distinctive."""
 _MAX_FILE, _MAX_LAYERS, _MAX_PARTS = 64 * 2**20, 4, 2000
+_MAX_UNPACKED = 64 * 2**20
 _MAX_TABLE = 200
 """Constants in one literal of code; hyperparameters have fewer."""
 _TOKEN = re.compile(r"[+-]?\d[\w.+\-]*|[A-Za-z][\w.\-]*")
@@ -90,14 +92,14 @@ class AnswerSheet:
         if not len(labels):
             return None
         rows = tuple(key.table[ids[0]]) if len(ids) == 1 else ()
-        return cls(prepared.task.id, rows, {name: tuple(map(_normalize, labels[name])) for name in labels})
+        return cls(prepared.task.id, rows, {str(name): tuple(map(_normalize, labels[name])) for name in labels})
 
     @cached_property
     def pairs(self) -> dict[str, frozenset[str]]:
         """The answers of each id."""
         columns = list(self.columns.values())
         rows = zip(*columns, strict=True)
-        return {_normalize(id): frozenset(row) for id, row in zip(self.ids, rows, strict=True)} if self.ids else {}
+        return {_normalize(str(id)): frozenset(row) for id, row in zip(self.ids, rows, strict=True)} if self.ids else {}
 
     @cached_property
     def distinctive(self) -> frozenset[str]:
@@ -147,13 +149,16 @@ class _Runs:
         return False
 
 
-def scan_agent(path: Path, sheets: Sequence[AnswerSheet], names: Iterable[str]) -> list[AgentFinding]:
+def scan_agent(
+    path: Path, sheets: Sequence[AnswerSheet], names: Iterable[str], *, max_unpacked: int = _MAX_UNPACKED
+) -> list[AgentFinding]:
     """Return what an agent, a file or a folder, contains that it should not.
 
     Args:
         path: The agent.
         sheets: The answers of the tasks that it may not know.
         names: The names of tasks, with or without their suite, that general agents do not mention.
+        max_unpacked: Bytes that its packed files are unpacked to at most; if there are more, that is a finding.
     """
     if not path.exists():
         raise UsageError(f"{path} does not exist")
@@ -161,16 +166,20 @@ def scan_agent(path: Path, sheets: Sequence[AnswerSheet], names: Iterable[str]) 
     known = sorted({form for name in names for form in _name_forms(name)}, key=len, reverse=True)
     pattern = re.compile(rf"(?<![\w.\-])(?:{'|'.join(map(re.escape, known))})(?![\w\-])") if known else None
     findings: set[AgentFinding] = set()
+    room = _Room(max_unpacked)
     for file in files:
         name = file.name if path.is_file() else file.relative_to(path).as_posix()
         content = read_plain(file, _MAX_FILE)
-        for part in _unpack(content):
+        for part in _unpack(content, room):
             findings |= {AgentFinding(name, "answers", detail) for detail in _find_answers(part, sheets)}
             if isinstance(part, str):
                 findings |= {AgentFinding(name, "look-up", detail) for detail in _find_places(part)}
                 if pattern and file.suffix.lower() not in _TEXT:
                     mentioned = sorted(set(pattern.findall(part)))
                     findings |= {AgentFinding(name, "task name", f"names {quote(each)}") for each in mentioned}
+        if room.left == 0:
+            detail = f"with it, more than {format_size(max_unpacked)} are packed in files, and not all was scanned"
+            findings.add(AgentFinding(name, "answers", detail))
         if file.suffix == ".py":
             findings |= {AgentFinding(name, "look-up", detail) for detail in _find_tables(content)}
     return sorted(findings)
@@ -240,15 +249,33 @@ def _find_tables(content: bytes) -> Iterator[str]:
             yield f"line {node.lineno} compares a hash with a constant"
 
 
-def _unpack(content: bytes, layer: int = 0) -> Iterator["str | np.ndarray"]:
+@dataclass
+class _Room:
+    """How much more may be unpacked of a file."""
+
+    left: int
+
+    def read(self, file: "_Readable") -> bytes:
+        """Return the content of a packed file, as far as there is room."""
+        content = file.read(min(_MAX_FILE, self.left)) if self.left else b""
+        self.left -= len(content)
+        return content
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def _unpack(content: bytes, room: _Room, layer: int = 0) -> Iterator["str | np.ndarray"]:
     """Yield what a file contains: its text, arrays, and what is packed or encoded in it, a few layers deep."""
     if layer > _MAX_LAYERS:
         return
-    inner = list(_open_packed(content))
-    for packed in inner[:_MAX_PARTS]:
-        yield from _unpack(packed, layer + 1)
+    is_packed = False
+    for packed in _open_packed(content, room):
+        is_packed = True
+        yield from _unpack(packed, room, layer + 1)
     yield from _read_arrays(content)
-    if inner:
+    if is_packed:
         return
     try:
         text = content.decode()
@@ -261,7 +288,7 @@ def _unpack(content: bytes, layer: int = 0) -> Iterator["str | np.ndarray"]:
         for decode, pattern in _ENCODINGS:
             for match in list(pattern.finditer(joined))[:_MAX_PARTS]:
                 with suppress(ValueError, binascii.Error):
-                    yield from _unpack(decode(match[0]), layer + 1)
+                    yield from _unpack(decode(match[0]), room, layer + 1)
 
 
 def _from_base64(text: str) -> bytes:
@@ -276,45 +303,61 @@ _ENCODINGS: tuple[tuple[Callable[[str], bytes], re.Pattern[str]], ...] = (
 )
 
 
-def _open_packed(content: bytes) -> Iterator[bytes]:
-    """Yield what is in an archive or a compressed file; sizes are bounded."""
-    with suppress(Exception):  # damaged or not packed in this way; nothing of it is executed
+def _open_packed(content: bytes, room: _Room) -> Iterator[bytes]:
+    """Yield what is in an archive or a compressed file; nothing of it is executed."""
+    with suppress(*_DAMAGED):
         if zipfile.is_zipfile(io.BytesIO(content)):
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 for member in archive.infolist()[:_MAX_PARTS]:
                     with archive.open(member) as file:
-                        yield file.read(_MAX_FILE)
+                        yield room.read(file)
             return
-    with suppress(Exception), tarfile.open(fileobj=io.BytesIO(content)) as files:
-        for entry in files:
+    with suppress(*_DAMAGED), tarfile.open(fileobj=io.BytesIO(content), mode="r:") as files:
+        for entry in islice(files, _MAX_PARTS):
             if entry.isfile() and (source := files.extractfile(entry)):
-                yield source.read(_MAX_FILE)
+                yield room.read(source)
         return
-    for start, read in _COMPRESSED.items():
+    for start, unpacked in _COMPRESSED.items():
         if content.startswith(start):
-            with suppress(Exception):
-                yield read(content)
+            with suppress(*_DAMAGED):
+                yield room.read(unpacked(content))
 
 
-def _inflate(content: bytes) -> bytes:
-    return zlib.decompressobj().decompress(content, _MAX_FILE)
+_DAMAGED = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    ValueError,
+    RuntimeError,
+)
+"""What is raised for files that are damaged, encrypted, or packed in another way."""
 
 
-_COMPRESSED: Mapping[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b": lambda content: gzip.GzipFile(fileobj=io.BytesIO(content)).read(_MAX_FILE),
-    b"BZh": lambda content: bz2.BZ2Decompressor().decompress(content, _MAX_FILE),
-    b"\xfd7zXZ": lambda content: lzma.LZMADecompressor().decompress(content, _MAX_FILE),
-    b"\x78\x01": _inflate,
-    b"\x78\x5e": _inflate,
-    b"\x78\x9c": _inflate,
-    b"\x78\xda": _inflate,
+class _Inflated:
+    """The content of a zlib stream."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def read(self, size: int, /) -> bytes:
+        return zlib.decompressobj().decompress(self._content, size)
+
+
+_COMPRESSED: Mapping[bytes, Callable[[bytes], _Readable]] = {
+    b"\x1f\x8b": lambda content: gzip.GzipFile(fileobj=io.BytesIO(content)),
+    b"BZh": lambda content: bz2.BZ2File(io.BytesIO(content)),
+    b"\xfd7zXZ": lambda content: lzma.LZMAFile(io.BytesIO(content)),  # noqa: SIM115 - of memory
+    **dict.fromkeys((b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda"), _Inflated),
 }
 
 
 def _read_arrays(content: bytes) -> Iterator[np.ndarray]:
     """Yield the numbers in an array of NumPy or in a pickle, whose instructions are read and not followed."""
     if content.startswith(b"\x93NUMPY"):
-        with suppress(ValueError, EOFError, OSError):
+        with suppress(ValueError, EOFError, OSError, MemoryError):
             yield np.load(io.BytesIO(content), allow_pickle=False)
     elif content[:1] == b"\x80" and content.endswith(b"."):
         values = list[object]()

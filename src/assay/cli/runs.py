@@ -132,7 +132,7 @@ class _LogReader:
         from assay.records.events import CallFinished
 
         start = self.calls.get(event.call if isinstance(event, CallFinished) else event.number)
-        return start and start.step
+        return start.step if start else None
 
 
 class _Printer:

@@ -228,8 +228,9 @@ def make_verdicts(view: RunView, comparisons: Sequence[Comparison]) -> list[RunV
 
 
 def find_standings(comparison: Comparison | None) -> dict[str, Standing]:
-    """Return the ranks that a comparison leaves open to each agent, and how likely it is the best."""
-    return {summary.agent: summary.standing for summary in comparison.agents} if comparison else {}
+    """Return the ranks that a comparison leaves open to each agent that has one, and how likely it is the best."""
+    agents = comparison.agents if comparison else ()
+    return {summary.agent: summary.standing for summary in agents if summary.standing}
 
 
 def make_matrix(comparison: Comparison, run: str | None = None) -> dict[tuple[str, str], MatrixCell]:

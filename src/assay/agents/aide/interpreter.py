@@ -37,7 +37,7 @@ def execute(path: str) -> bool:
     with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a fraction of the time of pathlib
         code = file.read()
     sys.argv = ["aide", "data_dir=./input", "exp_name=exp"]
-    sys.stdout = sys.stderr = Output()  # type: ignore[assignment]
+    sys.stdout = sys.stderr = Output()
     try:
         exec(compile(code, path, "exec"), {})
     except BaseException as error:  # noqa: BLE001 - whatever a script raises is a fault of its own

@@ -268,7 +268,7 @@ def _task_toml(task: HarborTask, name: str, executables: Sequence[str]) -> str:
     paths = [inside for path in _list_artifacts(task.settings) if (inside := _inside(path, root))]
     about = _table(task.settings, "metadata").get("description") or _table(task.settings, "task").get("description")
     disk = _size(environment, "storage", _DISK)
-    tables: dict[str, dict[str, object]] = {
+    tables: dict[str, Mapping[str, object]] = {
         "source": {"about": "A task of Harbor.", "license": "see the dataset that it comes from"},
         "submission": {
             "form": "workspace", "file": ARCHIVE, "max_size": disk,
