@@ -491,3 +491,15 @@ def test_the_means_of_a_selection_study_are_of_the_same_trials():
     trials.append(SelectionTrial("task 2", 0, (blind, bad, good), own=2))
     means = [average_picks(trials, rule, 1) for rule in (OWN, HIDDEN)]
     assert [mean.value for mean in means if mean] == [1.0, 1.0]
+
+
+def test_a_p_value_of_exactly_the_level_agrees_with_its_interval():
+    """One task 3 of 3 against none, another 1 of 3: p = 1/20 by counting, which no interval with 0 may contradict."""
+    first, second = (3, 0, 1, 3), (3, 0, 0, 0)
+    rows = grid("a", 4, 3, lambda task, seed: seed < first[task]) + grid(
+        "b", 4, 3, lambda task, seed: seed < second[task]
+    )
+    (comparison,) = compare_agents(select_trials(rows))
+    claim = comparison.pairs[0].answers.these.claim
+    assert claim.p == pytest.approx(0.05) and 0 < claim.low < claim.value
+    assert "a is better than b on these 4 tasks" in read(rows)

@@ -365,6 +365,10 @@ def infer_difference_here(first: Sample, second: Sample, confidence: float = 0.9
     lower, upper = (_bisect(lambda d: score(d) <= limit, value, end) for end in (-1.0, 1.0))
     if p > 1 - confidence:
         lower, upper = min(lower, 0.0), max(upper, 0.0)
+    elif value > 0:  # where p is exactly the level, 0 itself would be the limit
+        lower = max(lower, _NO_DIFFERENCE)
+    else:
+        upper = min(upper, -_NO_DIFFERENCE)
     return Inference(value, Interval(lower, upper), p)
 
 
