@@ -89,7 +89,7 @@ def test_scripts_run_as_in_the_interpreter_of_aide(trials):
     trial = trials.run(
         replies=[reply(code) for code in codes],
         reviews=[review()] * len(codes),
-        budget={"steps": len(codes)},
+        budget={"steps": len(codes), "time": 600.0},
         rules="published",
         drafts=len(codes),
     )
