@@ -1,4 +1,4 @@
-"""The name by which verifiers, which takes modules at the top only, loads `assay.gym.verifiers`: `vf-eval assay-labs`."""
+"""The name by which verifiers, which takes modules at the top only, loads labs: `vf-eval assay-labs`."""
 
 from assay.gym.verifiers import LabHarness, LabRollouts, LabTaskset
 
