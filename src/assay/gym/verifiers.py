@@ -1,4 +1,4 @@
-"""Labs as an environment of verifiers: `vf-eval assay.gym.verifiers --env.taskset.worlds '["pocket/digits"]'`.
+"""Labs as an environment of verifiers: `vf-eval assay-labs --env.taskset.worlds '["pocket/digits"]'`.
 
 A model replies with one fenced block a turn: `bash`, `python`, `edit PATH` or `submit`. Everything that it writes runs
 in the lab only: the harness, which talks to the model, executes nothing. The reward of a rollout is what `Rewards`

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from assay.core.errors import RecordError, UsageError
@@ -151,21 +152,24 @@ class _Tasks:
 
     def __init__(self, registry: Registry, suite: str | None) -> None:
         self._registry, self._suite = registry, suite
-        self._names = Counter(task.name for task in registry.tasks())
-        self._by_name = {task.name: task for task in registry.tasks()}
-        self._by_id = {task.id: task for task in registry.tasks()}
+        self._suites: dict[str, list[str]] = defaultdict(list)  # by the names of their tasks; none is loaded
+        for known, _ in registry.suites.values():
+            for name in known.tasks:
+                self._suites[name].append(known.name)
         self.known: dict[str, Task] = {}
 
     def find(self, trial: ReportedTrial) -> tuple[str, Task | None]:
         """Return the name of a task as SUITE/TASK, and the task if it is registered."""
         suite = self._suite or trial.suite
-        task = self._by_id.get(f"{suite}/{trial.task}")
-        if task is None and suite is None and self._names[trial.task] == 1:
-            task = self._by_name[trial.task]
-        if task:
-            self.known[task.id] = task
-            return task.id, task
-        return f"{_plain(suite or OWN_SUITE)}/{_plain(trial.task)}", None
+        suites = self._suites.get(trial.task, ())
+        if suite is None and len(suites) == 1:
+            suite = suites[0]
+        if suite not in suites:
+            return f"{_plain(suite or OWN_SUITE)}/{_plain(trial.task)}", None
+        name = f"{suite}/{trial.task}"
+        if name not in self.known:
+            self.known[name] = self._registry.recorded_task(name)
+        return name, self.known[name]
 
     def splits(self) -> Mapping[str, str]:
         """Return the smallest split of each known task."""
@@ -287,9 +291,27 @@ def _is_lower_better(metric: str, reported: bool | None) -> bool | None:
 
 def _make_grade(name: str, trial: ReportedTrial, score: float, success: bool | None, *, lower: bool) -> Grade:
     """Return a grade with what is known: the score, whether it is a success, and its integrity."""
-    return Grade.model_construct(
-        competition_id=name.partition("/")[2],
-        score=score,
+    known = {
+        "competition_id": name.partition("/")[2],
+        "score": score,
+        "is_lower_better": lower,
+        "task": name,
+        "edition": trial.edition or UNKNOWN,
+        "variant": trial.variant or UNKNOWN,
+        "why": trial.reason,
+        "success": success,
+        "success_published": success,
+        "integrity": trial.integrity,
+    }
+    return _empty_grade().model_copy(update=known)
+
+
+@cache
+def _empty_grade() -> Grade:
+    """Return a valid grade of which nothing else is known; copies of it are much faster than new ones."""
+    return Grade(
+        competition_id="",
+        score=None,
         gold_threshold=None,
         silver_threshold=None,
         bronze_threshold=None,
@@ -301,16 +323,12 @@ def _make_grade(name: str, trial: ReportedTrial, score: float, success: bool | N
         above_median=False,
         submission_exists=True,
         valid_submission=True,
-        is_lower_better=lower,
+        is_lower_better=False,
         created_at="",
         submission_path="",
-        task=name,
-        edition=trial.edition or UNKNOWN,
-        variant=trial.variant or UNKNOWN,
-        why=trial.reason,
-        success=success,
-        success_published=success,
-        integrity=trial.integrity,
+        task="",
+        edition=UNKNOWN,
+        variant=UNKNOWN,
     )
 
 
