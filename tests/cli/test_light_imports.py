@@ -54,7 +54,9 @@ def test_help_does_not_import_pydantic(home):
 def test_a_run_is_driven_and_reported_without_what_only_trials_need(home, tmp_path):
     prepare_tiny(home)
     suite, run = str(TESTS / "tiny"), str(tmp_path / "run")
-    loaded = modules_after(home, "--trust", "--tasks", suite, "run", "tiny", "--agent", "starter", "--out", run, "--quiet")
+    loaded = modules_after(
+        home, "--trust", "--tasks", suite, "run", "tiny", "--agent", "starter", "--out", run, "--quiet"
+    )
     assert "assay.runs.driver" in loaded
     assert not loaded & (HEAVY | {"polars", "inspect_ai", "assay.runs.trial", "assay.grading.grade"})
     assert "assay.records.events" not in modules_after(home, "report", run)
