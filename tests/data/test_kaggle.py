@@ -218,7 +218,7 @@ def test_a_kill_at_any_time_of_extraction_leaves_nothing_incomplete(alone: Home,
     words = [sys.executable, HERE / "kaggle_kill.py", alone.root, archive]
     done = subprocess.run(words, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout.split()[1]) > 20
+    assert int(done.stdout.split()[1]) > 15  # a resumed extraction has fewer acts to be killed at
 
 
 def test_an_archive_without_a_file_that_the_task_needs_says_which(little: LittleKaggle, tmp_path: Path) -> None:
