@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.records import read_events
+from assay.records.selection import find_pick
 from assay.records.tape import finished_calls
 from tiny_run import check_verified
 
@@ -40,9 +41,9 @@ def notes(trial, topic):
     return [call.request.data for call in calls(trial, "note") if call.request.topic == topic]
 
 
-@pytest.mark.parametrize("layout", ["workspace", "mlebench"])
-def test_the_aide_package_searches_in_a_sealed_lab_and_submits_its_best_solution(run_agent, layout):
-    trial = run_agent("aide", "aide_model", "--steps", "8", "--layout", layout)
+@pytest.mark.parametrize(("layout", "selection"), [("workspace", "hidden"), ("mlebench", "own")])
+def test_the_aide_package_searches_in_a_sealed_lab_and_submits_its_best_solution(run_agent, layout, selection):
+    trial = run_agent("aide", "aide_model", "--steps", "8", "--layout", layout, "--selection", selection)
     (ended,) = calls(trial, "external_process")
     assert trial.state.status == "done", ended.result
     assert (trial.grade.sealed, trial.state.sealing.network) == (True, "models")
@@ -52,15 +53,21 @@ def test_the_aide_package_searches_in_a_sealed_lab_and_submits_its_best_solution
     assert (trial.path / "trajectory/logs/0-trial/journal.json").is_file()
     versions = notes(trial, "submission")
     assert len(versions) >= 2 and all(version["fault"] is None for version in versions)
+    if selection == "hidden":
+        # The solution that guesses tails is a candidate too, and right for fewer hidden coins.
+        scores = [entry.score for entry in find_pick(read_events(trial.events)).scores]
+        assert len(scores) >= 2 and max(scores) == 1.0 > min(scores)
 
 
 def test_the_mini_swe_agent_package_works_in_a_sealed_lab(run_agent):
-    trial = run_agent("mini-swe-agent", "mini_swe_agent_model", "--steps", "10")
+    trial = run_agent("mini-swe-agent", "mini_swe_agent_model", "--steps", "10", "--selection", "hidden")
     (ended,) = calls(trial, "external_process")
     assert trial.state.status == "done", ended.result
     assert (trial.grade.score, trial.grade.sealed) == (1.0, True)
     assert trial.state.steps == 4
     assert len(calls(trial, "validation")) == 1
+    picked = find_pick(read_events(trial.events))
+    assert picked.pick == picked.hidden and 1.0 in [entry.score for entry in picked.scores]
     assert (trial.path / "trajectory/trajectory.json").is_file()
 
 
