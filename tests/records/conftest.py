@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from forging import Forger
 
 from assay.core.home import Home
 from assay.records import RunFolder, TrialFolder
 from assay.tasks import Registry
 from command_line import Assay, Done
+from forging import Forger
 from tiny_run import TinyRun, prepare_tiny
 
 TINY = Path(__file__).parent.parent / "tiny"

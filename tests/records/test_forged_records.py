@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forging import Events, Forger, change, forge
 
 from assay.core.home import Home
 from assay.data import load_prepared
@@ -26,6 +25,7 @@ from assay.records.verify import RecordFinding
 from assay.results.verification import Verification, verify_run
 from assay.runs.hashes import hash_of_agent
 from assay.tasks import Registry
+from forging import Events, Forger, change, forge
 from isolation import make_folder
 from tiny_run import check_verified, prepare_tiny
 

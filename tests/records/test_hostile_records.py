@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from forging import change, forge
 
 from assay.cli import assay, show_error
 from assay.core.errors import RecordError
@@ -27,6 +26,7 @@ from assay.results.regrade import compare_trial
 from assay.runs.job import Taken
 from assay.runs.trial import run_trial
 from assay.tasks import Registry
+from forging import change, forge
 
 TINY = Path(__file__).parent.parent / "tiny"
 SECRET = "the answer is 42"

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forging import change, forge
 
 from assay.core.errors import RecordError, UsageError
 from assay.lab.snapshots import load_snapshot, object_digests
@@ -20,6 +19,7 @@ from assay.results.export import export_run
 from assay.results.progress import read_progress
 from assay.results.regrade import compare_speeds, compare_trial
 from assay.tasks import Registry
+from forging import change, forge
 
 TINY = Path(__file__).parent.parent / "tiny"
 

@@ -5,15 +5,15 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from forging import forge
 
 from assay.core.errors import InvalidSubmission
 from assay.data import load_prepared
 from assay.data.selection import halve, prepare_selection
 from assay.records import TrialFolder, read_events
 from assay.records.events import CallFinished, CandidateScore, Offered, OfferResult, Picked
-from assay.records.selection import MAX_CHECKS, MAX_REPLIES, choose_candidate, find_offers, round_reply
+from assay.records.selection import MAX_CHECKS, MAX_REPLIES, choose_candidate, find_answers, find_offers, round_reply
 from assay.tasks import Registry
+from forging import forge
 from tiny_run import TESTS, check_verified
 
 
@@ -111,6 +111,16 @@ def test_an_interrupted_trial_picks_the_same_from_any_moment_of_its_log(tiny):
         assert trial.submission.read_bytes() == submission and trial.grade.score == 1.0
         offers = [event.candidate for event in events if isinstance(event, Offered)]
         assert offers == list(find_offers(events)), "no candidate is offered twice"
+
+
+def test_the_command_offer_of_the_shell_agent_is_answered_with_a_rank(tiny, tmp_path):
+    replies = tmp_path / "replies.json"
+    replies.write_text(json.dumps([f"```bash\n{command}\n```" for command in ("python train.py", "offer", "submit")]))
+    words = ("--model", f"scripted/{replies}", "--selection", "hidden", "--feedback", "rank")
+    trial = run(tiny, *words, agent="shell,protocol=text")
+    (answer,) = find_answers(read_events(trial.events))
+    assert answer.rank == 1 and picked(trial).pick == answer.candidate
+    check_verified(tiny.out, tiny.home)
 
 
 def test_a_changed_pick_is_found(tiny):
