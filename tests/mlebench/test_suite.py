@@ -25,7 +25,6 @@ UNSPLIT = {
     "h-and-m-personalized-fashion-recommendations",
     "iwildcam-2020-fgvc7",
     "jigsaw-unintended-bias-in-toxicity-classification",
-    "kuzushiji-recognition",
     "multi-modal-gesture-recognition",
     "nomad2018-predict-transparent-conductors",
     "osic-pulmonary-fibrosis-progression",

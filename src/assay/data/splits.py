@@ -57,13 +57,22 @@ def widen_tests(share: float, seed: int) -> Iterator[None]:
         _WIDENING.reset(token)
 
 
-def random_rows(count: int, *, seed: int, test: Size | None = None, train: Size | None = None) -> Split:
+def random_rows(
+    count: int,
+    *,
+    seed: int,
+    test: Size | None = None,
+    train: Size | None = None,
+    scorable: "Sequence[bool] | pd.Series[bool] | None" = None,
+) -> Split:
     """Split `count` rows at random.
 
     With one size given the other side takes the rest. A share rounds up for test and down for train, and the test rows
-    are the first of the permutation: this is what scikit-learn's `train_test_split` does.
+    are the first of the permutation: this is what scikit-learn's `train_test_split` does. Rows that are not `scorable`
+    do not become further test rows.
     """
-    return _widen(_random_rows(count, seed=seed, test=test, train=train))
+    split = _random_rows(count, seed=seed, test=test, train=train)
+    return _widen(split, scorable=None if scorable is None else np.asarray(scorable, dtype=bool))
 
 
 def _random_rows(count: int, *, seed: int, test: Size | None = None, train: Size | None = None) -> Split:
@@ -184,12 +193,14 @@ def widen(split: Split, keys: "Keys | None" = None, *, in_order: bool = False) -
     return _widen(split, None if keys is None else np.unique(np.asarray(keys), return_inverse=True)[1], in_order)
 
 
-def _widen(split: Split, groups: Rows | None = None, in_order: bool = False) -> Split:
+def _widen(
+    split: Split, groups: Rows | None = None, in_order: bool = False, scorable: NDArray[np.bool_] | None = None
+) -> Split:
     widening = _WIDENING.get()
     if widening is None:
         return split
     of_rows = np.arange(len(split.train)) if groups is None else groups[split.train]
-    known = np.unique(of_rows)
+    known = np.unique(of_rows if scorable is None else of_rows[scorable[split.train]])
     count = min(max(1, round(widening.share * len(known))), len(known) - 1)
     order = known if in_order else np.random.RandomState(widening.seed).permutation(known)
     hidden = np.isin(of_rows, order[len(order) - count :])
