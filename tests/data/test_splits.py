@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import train_test_split
 
 from assay.data import splits
-from assay.data.splits import fill_groups, random_groups, random_rows
+from assay.data.splits import fill_groups, first_rows, random_groups, random_rows, widen_tests
 
 
 @given(count=st.integers(2, 500), share=st.floats(0.01, 0.99), seed=st.integers(0, 100))
@@ -59,3 +59,20 @@ def test_permutations_are_those_of_numpy_in_whichever_type(large):
     order = splits.permute(1000, 3, large=large)
     assert order.tolist() == np.random.RandomState(3).permutation(1000).tolist()
     assert order.dtype == (np.int32 if large == 10 else np.intp)
+
+
+def test_widened_splits_add_whole_groups_of_scorable_training_rows_to_the_end_of_the_test_rows() -> None:
+    keys = [row // 5 for row in range(50)]
+    before = random_groups(keys, test=0.2, seed=0)
+    plain = random_rows(40, test=10, seed=0)
+    with widen_tests(0.25, seed=7):
+        after = random_groups(keys, test=0.2, seed=0)
+        last = first_rows(40, train=0.75)
+        scorable = random_rows(40, test=10, seed=0, scorable=[row % 2 == 0 for row in range(40)])
+    assert list(after.test[: len(before.test)]) == list(before.test)
+    assert sorted([*after.train, *after.test]) == list(range(50))
+    hidden = {keys[row] for row in after.test[len(before.test) :]}
+    assert len(hidden) == 2 and not hidden & {keys[row] for row in after.train}
+    assert list(last.train) == list(range(22)) and list(last.test) == [*range(30, 40), *range(22, 30)]
+    assert list(scorable.test[:10]) == list(plain.test) and not any(row % 2 for row in scorable.test[10:])
+    assert list(random_rows(40, test=10, seed=0).train) == list(plain.train), "only inside the block"

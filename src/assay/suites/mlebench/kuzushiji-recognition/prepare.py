@@ -9,9 +9,8 @@ from assay.data.splits import random_rows
 def prepare(job: PrepareJob) -> None:
     """Split the pages; the gold submission has a point just inside the upper left corner of each box."""
     pages = pandas_tables.read(job.raw / "train.csv")
-    train, test = pandas_tables.split(
-        pages, random_rows(len(pages), test=0.1, seed=0, scorable=pages["labels"].notna())
-    )
+    labeled = pages["labels"].notna()
+    train, test = pandas_tables.split(pages, random_rows(len(pages), test=0.1, seed=0, scorable=labeled))
     if test["labels"].isna().any():
         raise SourceError("train.csv has a page without labels among the test pages, for which there is no gold answer")
     pandas_tables.write_csv_split(
