@@ -12,6 +12,7 @@ from assay.lab.snapshots import load_snapshot
 from assay.models import Models, Prices
 from assay.records import Journal, TrialFolder, read_events, read_journal
 from assay.records.events import SearchNode
+from assay.records.log import compressed_log, read_log_lines
 from assay.records.prompts import Prompts
 from assay.results.progress import read_progress
 from assay.results.search_tree import make_tree, place_nodes
@@ -414,6 +415,7 @@ def test_as_many_scripts_run_in_parallel_as_the_lab_has_cores(trials):
 
 def cut(trial, kept, lines):
     """Restore the record to the state after a kill that came after `kept` events."""
+    compressed_log(trial.events).unlink(missing_ok=True)
     trial.events.write_bytes(b"".join(lines[:kept]))
     for derived in ("state.json", "grade.json", "submission/manifest.json"):
         (trial.path / derived).unlink(missing_ok=True)
@@ -423,7 +425,7 @@ def cut(trial, kept, lines):
 def test_a_trial_killed_during_a_batch_resumes_to_the_same_tree_without_repeating_requests(trials):
     whole = trials.run(policy="mcts", width=2, parallel=2, budget={"steps": 6})
     expected, grade = tree(whole), whole.grade.score
-    lines = whole.events.read_bytes().splitlines(keepends=True)
+    lines = list(read_log_lines(whole.events))
     events = read_events(whole.events)
     # In the middle of the second batch: after each of its events.
     snapshots = [event.number for event in events if event.kind == "snapshot_taken"]
@@ -442,7 +444,7 @@ def test_a_trial_killed_during_a_batch_resumes_to_the_same_tree_without_repeatin
 def test_a_resumed_trial_remembers_the_usage_of_parallel_requests(trials):
     whole = trials.run(parallel=3, drafts=3, budget={"steps": 3})
     tokens = whole.state.tokens
-    lines = whole.events.read_bytes().splitlines(keepends=True)
+    lines = list(read_log_lines(whole.events))
     model_calls = [
         event.number
         for event in read_events(whole.events)
@@ -514,7 +516,7 @@ def test_labs_beside_each_other_resume_from_every_moment_without_repeating_reque
     whole = trials.run(policy="mcts", width=2, labs=3, budget={"steps": 6})
     assert whole.state.status == "done", whole.state.reason
     expected, grade, steps = tree(whole), whole.grade.score, whole.state.steps
-    lines = whole.events.read_bytes().splitlines(keepends=True)
+    lines = list(read_log_lines(whole.events))
     events = read_events(whole.events)
     begun = [event.number for event in events if event.kind == "call_started" and event.request.type == "note"]
     assert len(expected) == steps == len(begun) == 6
