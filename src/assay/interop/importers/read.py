@@ -309,7 +309,7 @@ def _make_grade(name: str, trial: ReportedTrial, score: float, success: bool | N
 @cache
 def _empty_grade() -> Grade:
     """Return a valid grade of which nothing else is known; copies of it are much faster than new ones."""
-    return Grade(
+    return Grade.model_construct(
         competition_id="",
         score=None,
         gold_threshold=None,
