@@ -127,7 +127,7 @@ def test_every_policy_beats_the_starter_on_house_prices(pocket_home, tmp_path, p
     assert trial.state.status == "done", trial.state.reason
     search = read_journal(read_events(trial.events), "lower")
     operators = {node.operator for node in search.nodes}
-    assert operators >= {"draft", "debug"} and operators & {"improve", "refine"}
+    assert operators >= {"draft", "debug"} and operators & {"improve", "ablate"}
     assert "Beauty" in search.nodes[0].execution.output
     assert search.best.metric == min(node.metric for node in search.good) and "all numbers" in search.best.plan
     assert trial.grade.score < task.measured.baseline
