@@ -36,6 +36,7 @@ def test_all_published_actions_exist_with_their_published_arguments():
         "Retrieval from Research Log": ["current_plan"],
         "Request Help": ["request"],
         "Validate Submission": [],
+        "Offer Submission": [],
         "Final Answer": ["final_answer"],
     }  # fmt: skip
     assert all(action.description.endswith(".") and all(action.usage().values()) for action in ACTIONS.values())

@@ -65,8 +65,8 @@ def shrink(command: str) -> str:
         elif word == "--role":
             shrunk += [word, f"{value.partition('=')[0]}={MODEL}"]
             index += 1
-        elif verb in ("prepare", "run", "plan", "new") and word.partition(":")[0].partition("/")[0] in MINIATURES:
-            shrunk.append(MINIATURES[word.partition(":")[0].partition("/")[0]])
+        elif (verb in ("prepare", "run", "plan", "new") or words[2] == "familiarity") and suite_of(word) in MINIATURES:
+            shrunk.append(MINIATURES[suite_of(word)])
         else:
             shrunk.append(word)
     if verb == "prepare":

@@ -154,7 +154,7 @@ def test_no_code_of_assay_unpickles_or_evaluates(nodes):
         "exec",
         "read_pickle",
     }
-    scripts = ("agents/scripts", "grading/by_running/driver.py", "lab/import_probe.py")
+    scripts = ("agents/scripts", "agents/aide/interpreter.py", "grading/by_running/driver.py", "lab/import_probe.py")
     in_labs = [SOURCE / path for path in scripts]
     # Passes a request from one process of Assay to another; the submission in it is bytes, or a path, and stays so.
     between_own_processes = SOURCE / "grading" / "isolated.py"

@@ -137,7 +137,8 @@ def execute_trials(
         )
     except AssayError:
         if not resumed:
-            _discard_unstarted(run)
+            with suppress(AssayError, OSError):  # of a disk that is lost, which is what is reported
+                _discard_unstarted(run)
         raise
 
 
@@ -172,9 +173,10 @@ def _discard_unstarted(run: RunFolder) -> None:
     shutil.rmtree(run.path / "trials")
     for name in ("run.json", "executor.json", ".adding"):
         (run.path / name).unlink(missing_ok=True)
-    for folder in (run.path / "slurm", run.path):
-        with suppress(OSError):  # it may hold other files of the user
-            folder.rmdir()
+    if (run.path / "slurm").exists():  # what was to be submitted
+        shutil.rmtree(run.path / "slurm")
+    with suppress(OSError):  # the folder may hold other files of the user
+        run.path.rmdir()
 
 
 def _warn(run: RunFolder, reporting: Reporting) -> None:
