@@ -267,7 +267,7 @@ def test_every_choice_has_valid_parents(policy):
         settings = PolicySettings(policy=policy, drafts=2, width=2, population=2)
         for id, choice in enumerate(grow(settings, outcomes, seed=seed, at_once=dice.randint(1, 4))):
             assert all(parent < id for parent in choice.parents)
-            assert len(choice.parents) == {"draft": 0, "crossover": 2}.get(choice.operator, 1)
+            assert len(choice.parents) == {"draft": 0, "crossover": 2, "refine": 2}.get(choice.operator, 1)
             broken = [outcomes[parent] is None for parent in choice.parents]
             assert all(broken) if choice.operator == "debug" else not any(broken)
 

@@ -362,6 +362,7 @@ class Task(TaskFile):
             "metric": Metric.model_validate(metric),
             "data": Data.model_validate(data),
             "source": Source.model_validate(source),
+            "selection": Selection.model_validate({**self.selection.model_dump(exclude_unset=True), **rules.selection}),
             "judged": rules.judged or self.judged,
             "own_folder": own_folder,
             "data_in_workspace": rules.data_in_workspace,

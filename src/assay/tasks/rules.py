@@ -212,6 +212,7 @@ class EditionRules(Model):
     )
     data: dict[str, Any] = Field(default={}, description="settings of [data] that differ; empty text unsets one")
     source: dict[str, Any] = Field(default={}, description="settings of [source] that differ")
+    selection: dict[str, Any] = Field(default={}, description="settings of [selection] that differ")
     submission: dict[str, Any] = Field(default={})
     metric: dict[str, Any] = Field(default={})
 
