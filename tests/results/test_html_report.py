@@ -73,7 +73,8 @@ def test_the_report_shows_all_figures(page):
     ):
         assert words in page.text
     assert "not applicable" in page.text and "3 of 9 33% (" in page.text and "1–89%" in page.text
-    assert page.tags["svg"] == 7 and page.tags["table"] == 5
+    # Seven figures, and the interval of each of two agents.
+    assert page.tags["svg"] == 7 + 2 and page.tags["table"] == 6
 
 
 def test_the_sum_over_tasks_comes_first_and_equal_reasons_are_one_row():
@@ -220,7 +221,7 @@ def test_a_browser_shows_the_report_without_errors_and_sends_no_requests(tmp_pat
         report = tmp_path / "report.html"
         report.write_text(render_page(trials, panels(), "Pocket run", MADE_AT))
         dom, complaints = browse(report, tmp_path / "profile")
-        assert "Pocket run" in dom and dom.count("<svg") == 7 and "</html>" in dom
+        assert "Pocket run" in dom and dom.count("<svg") == 7 + 3 and "</html>" in dom
         assert complaints == [] and asked == []
 
         bait = tmp_path / "bait.html"
