@@ -23,6 +23,7 @@ from assay.grading.result import Grade
 from assay.lab import Limits, Setup, open_lab
 from assay.lab.environments import find_environment
 from assay.records import RunFolder
+from assay.records.log import read_log_lines
 from assay.runs.trial_setup import write_starting_files
 from assay.tasks import Registry
 
@@ -287,7 +288,7 @@ def test_the_research_agent_reads_and_copies_data_next_to_the_scripts(assay, tmp
     ran = assay("run", "mlagentbench/feedback", *options, "--variant", "synthetic-0", "--out", tmp_path / "run")
     assert ran.returncode == 0, ran.stderr
     (trial,) = RunFolder(tmp_path / "run").trials()
-    results = [json.loads(line).get("result", {}) for line in trial.events.read_text().splitlines()]
+    results = [json.loads(line).get("result", {}) for line in read_log_lines(trial.events)]
     seen = [(each["observation"], each["cause"]) for each in results if each.get("type") == "action"]
     assert [cause for _, cause in seen] == [None, None, None, None, None, None, "refused", None]
     assert "text_id,full_text,cohesion" in seen[0][0] and "text_id,full_text\n" in seen[1][0]
