@@ -4,7 +4,8 @@ import hashlib
 import shutil
 import subprocess
 import sys
-from importlib.metadata import distribution
+import sysconfig
+from importlib.metadata import requires
 from pathlib import Path
 
 from assay.core.disk import file_lock
@@ -16,8 +17,7 @@ def outside_python(*requirements: str, python: str = sys.executable) -> Path:
 
     Assay itself is that of this checkout: the files of its editable installation are copied.
     """
-    own = distribution("mlassay")
-    base = [line for line in own.requires or [] if "extra ==" not in line]
+    base = [line for line in requires("mlassay") or [] if "extra ==" not in line]
     digest = hashlib.sha256("\n".join([python, *base, *requirements]).encode()).hexdigest()[:12]
     folder = Home.default().downloads.resolve() / "outside" / digest
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -28,7 +28,7 @@ def outside_python(*requirements: str, python: str = sys.executable) -> Path:
             _run(folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile", *base, *requirements)
             (folder / "complete").touch()
         [site] = (folder / "lib").glob("python3*/site-packages")
-        for path in own.locate_file("").glob("*mlassay*"):
+        for path in Path(sysconfig.get_path("purelib")).glob("*mlassay*"):
             copy = shutil.copytree if path.is_dir() else shutil.copy
             copy(path, site / path.name, **({"dirs_exist_ok": True} if path.is_dir() else {}))
     return folder / "bin" / "python"

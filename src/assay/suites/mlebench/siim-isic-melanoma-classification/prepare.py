@@ -12,7 +12,9 @@ FACTS = ["image_name", "patient_id", "sex", "age_approx", "anatom_site_general_c
 
 def prepare(job: PrepareJob) -> None:
     """Split by TFRecord file, with rows in raw order; `fixed` removes the labels from the test TFRecord files."""
-    records = [path for path in files.list_files(job.raw / "tfrecords", ".tfrec") if path.name.startswith("train")]
+    listed = files.list_files(job.raw / "tfrecords", ".tfrec")
+    labeled = {path for path in listed if path.name.startswith("train")}
+    records = sorted(labeled | {job.raw / "tfrecords" / name for name in TEST_RECORDS})
     files_of = widen(by_predicate([path.name in TEST_RECORDS for path in records]))
     kept, held_out = ([records[number] for number in side] for side in files_of)
     lesions = pandas_tables.read_inexactly(job.raw / "train.csv")
