@@ -134,7 +134,7 @@ def test_a_changed_pick_is_found(tiny):
 @pytest.mark.parametrize(
     ("kind", "made_up", "said"),
     [
-        ("picked", lambda event: event["scores"][1].update(score=0.9), "does not have the score 0.9"),
+        ("picked", lambda event: event["scores"][1].update(score=0.9), "recorded was 0.9"),
         ("answer", lambda event: event["result"].update(score=0.25), "does not follow from the hidden rows"),
     ],
 )

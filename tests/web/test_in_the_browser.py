@@ -147,7 +147,7 @@ def test_the_files_of_every_snapshot_are_shown(viewer, open_page, run):
     assert (sample.id, sample.epoch) == ("digits", trial.file.seed)
 
 
-def test_a_leaderboard_is_limited_to_some_tasks_and_compared_with_published_results(tmp_path, open_page, monkeypatch):
+def test_a_leaderboard_is_limited_to_some_tasks_and_not_compared_with_others(tmp_path, open_page, monkeypatch):
     monkeypatch.setattr("assay.web.pages.MAX_MARKS", 0)  # marks are counted, as they are for many seeds
     run = write_run(tmp_path / "published", seeds=1, tasks=MEDAL_TASKS, suite="mlebench")
     with serving(run.path) as viewer:
@@ -161,11 +161,9 @@ def test_a_leaderboard_is_limited_to_some_tasks_and_compared_with_published_resu
         expect(cell).to_have_attribute("title", re.compile(r"1 silver\npercentile 95\n"))
         expect(grid.get_by_role("link", name="research: all 1 trials").first).to_have_text("S1")
         page.get_by_label("Published results").check()
-        published = board.locator("tr.published")
-        expect(published.first).to_contain_text(re.compile(r"Disarray.*77\.8%.*± 0\.4, seeds", re.DOTALL))
+        expect(page.get_by_text(re.compile("rates are over whole splits, .*not over the 2 tasks here"))).to_be_visible()
         page.wait_for_load_state()  # the script that submits the form at a choice
         page.get_by_label("Split").select_option("low")
-        expect(published.first).to_contain_text(re.compile(r"Disarray.*90\.9%", re.DOTALL))
         expect(grid.locator("tbody tr")).to_have_count(1)
         expect(page.get_by_label("Published results")).to_be_checked()
         check_accessibility(page)
@@ -174,7 +172,7 @@ def test_a_leaderboard_is_limited_to_some_tasks_and_compared_with_published_resu
         expect(grid.locator("tbody tr")).to_have_count(2)
         page.wait_for_load_state()
         page.get_by_label("Category").select_option("Tabular")
-        expect(page.get_by_text("Published rates are not known by category.")).to_be_visible()
+        expect(page.get_by_text("Published rates are over whole splits")).to_be_visible()
         grid.get_by_role("link", name="Predicting Molecular Properties").click()
         scores = page.get_by_role("img", name="Scores on Predicting Molecular Properties")
         expect(scores).to_contain_text("gold")
@@ -204,7 +202,7 @@ def test_agents_are_compared_task_by_task(viewer, open_page):
     check_accessibility(page)
     page.go_back()
     page.get_by_label("Measure").select_option("wins")
-    expect(page.get_by_text("wins on 4 tasks")).to_be_visible()
+    expect(page.get_by_text("wins by score on 4 tasks")).to_be_visible()
 
     page.get_by_role("link", name="Similar code").click()
     expect(page.get_by_role("img", name="Highest similarity of 12 trials")).to_contain_text("12")
@@ -299,7 +297,8 @@ def test_pages_follow_a_run_without_being_reloaded_and_tables_do_not_jump(tmp_pa
         expect(row).to_contain_text("done")
         expect(both).to_contain_text("3 of 3")
         assert all(tab.evaluate("window.notReloaded") for tab in (listed, page, together, detail))
-        assert {tab: tab.evaluate(ROWS) for tab in rows} == rows
+        moved = [abs(now - then) for tab in rows for now, then in zip(tab.evaluate(ROWS), rows[tab], strict=True)]
+        assert max(moved) <= 2  # pixels: a line of text above may be rounded to another height
         assert all(
             tab.evaluate("window.shifts") < 0.1 for tab in (listed, page, together, detail)
         )  # "good" in Web Vitals

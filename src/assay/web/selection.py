@@ -109,9 +109,8 @@ def find_published(rules: RuleSet, tasks: Collection[str], folder: Path) -> Publ
         split = next((name for name in SPLITS if set(splits[name]) == names), None)
         if split is None:
             sizes = ", ".join(f"{name} ({len(splits[name])})" for name in SPLITS)
-            return PublishedRows(
-                problem=f"Published rates are over whole splits, {sizes}; these {plural(len(names), 'task')} are none."
-            )
+            here = plural(len(names), "task")
+            return PublishedRows(problem=f"Published rates are over whole splits, {sizes}, not over the {here} here.")
         named = [
             PublishedRow(
                 agent=row.agent,
