@@ -213,3 +213,9 @@ def test_a_pipe_is_no_table(tmp_path: Path) -> None:
     os.mkfifo("rows.csv")
     with pytest.raises(UsageError, match="neither a folder nor a regular file"):
         new_task("piped", "rows.csv", target="y")
+
+
+@pytest.mark.parametrize("source", [{"x": [1], "y": [2]}, pl.LazyFrame({"x": [1], "y": [2]})], ids=["dict", "lazy"])
+def test_what_is_neither_a_path_nor_a_data_frame_is_refused(source: object) -> None:
+    with pytest.raises(UsageError, match="neither a path nor a data frame"):
+        new_task("rows", source, target="y")

@@ -3,6 +3,7 @@
 All of them become a table, every value as text, and the files that one of its columns names.
 """
 
+import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -50,6 +51,10 @@ def read_own_data(source: Any, labels: Path | None = None) -> OwnData:
     if hasattr(source, "write_csv") or hasattr(source, "to_csv"):
         content = source.write_csv() if hasattr(source, "write_csv") else source.to_csv(index=False)
         return OwnData(_check(pl.read_csv(content.encode(), infer_schema=False)), "A data frame.", content.encode())
+    if not isinstance(source, (str, os.PathLike)):
+        raise UsageError(
+            f"a {type(source).__name__} is neither a path nor a data frame of pandas or polars; make one of it first"
+        )
     path = Path(source)
     if not path.exists():
         raise UsageError(f"{path} does not exist")
