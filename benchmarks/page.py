@@ -28,6 +28,7 @@ from urllib.request import HTTPCookieProcessor, build_opener
 
 from figures import report
 
+from assay.board.folder import BoardEntry, RunInfo
 from assay.grading.result import Grade
 from assay.lab.interface import Sealing
 from assay.records import BudgetUsed, RunFolder, State, TrialFile, TrialFolder, read_events, read_trials
@@ -41,7 +42,6 @@ from assay.records.events import (
     WriteRequest,
     WriteResult,
 )
-from assay.results.board import BoardEntry, RunInfo
 from assay.results.export import export_run
 from assay.tasks import Budget, Registry
 from assay.tasks.model import Resources

@@ -13,8 +13,8 @@ from assay.core.progress import NoProgress
 from assay.data import prepare
 from assay.records import RunFolder, TrialFolder, read_events
 from assay.records.signature import run_digest
-from assay.results.verification import verify_run
 from assay.tasks import Registry
+from assay.verification.run import verify_run
 from command_line import Assay
 
 TESTS = Path(__file__).parent

@@ -34,8 +34,8 @@ from assay.core.home import Home
 from assay.core.table import Column, Table
 from assay.records.log import read_log_lines
 from assay.records.signature import run_digest
-from assay.results.verification import verify_run
 from assay.tasks import Registry
+from assay.verification.run import verify_run
 from isolation import borrow_machine, isolate, make_folder, remove_home
 from tiny_run import TESTS, TinyRun, prepare_tiny
 

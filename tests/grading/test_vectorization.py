@@ -12,8 +12,8 @@ from assay.core.progress import NoProgress
 from assay.data.store import prepare
 from assay.grading import Grade, grade_submission
 from assay.grading.by_running.speed import compute_tolerance, median_interval
-from assay.results.regrade import compare_speeds
 from assay.tasks import Registry, load_plugin
+from assay.verification.regrade import compare_speeds
 from panels import run_panel
 
 TASK = Registry().task("pocket/vectorization")

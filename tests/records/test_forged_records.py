@@ -22,9 +22,9 @@ from assay.records.copies import Fingerprint, find_copied_entry
 from assay.records.keys import fingerprint, load_trusted_keys
 from assay.records.signature import run_digest, run_digest_if_intact
 from assay.records.verify import RecordFinding
-from assay.results.verification import Verification, verify_run
 from assay.runs.hashes import hash_of_agent
 from assay.tasks import Registry
+from assay.verification.run import Verification, verify_run
 from forging import Events, Forger, change, forge
 from isolation import make_folder
 from tiny_run import check_verified, prepare_tiny

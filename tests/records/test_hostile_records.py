@@ -22,10 +22,10 @@ from assay.core.text import strip_control
 from assay.records import RunFolder
 from assay.records.signature import run_digest_if_intact
 from assay.records.verify import check_run
-from assay.results.regrade import compare_trial
 from assay.runs.job import Taken
 from assay.runs.trial import run_trial
 from assay.tasks import Registry
+from assay.verification.regrade import compare_trial
 from forging import change, forge
 
 TINY = Path(__file__).parent.parent / "tiny"

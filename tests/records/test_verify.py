@@ -17,8 +17,8 @@ from assay.records.signature import check_digest, run_digest, run_digest_if_inta
 from assay.records.verify import RecordFinding, check_run
 from assay.results.export import export_run
 from assay.results.progress import read_progress
-from assay.results.regrade import compare_speeds, compare_trial
 from assay.tasks import Registry
+from assay.verification.regrade import compare_speeds, compare_trial
 from forging import change, forge
 
 TINY = Path(__file__).parent.parent / "tiny"

@@ -12,9 +12,9 @@ from assay.records.code import make_code
 from assay.records.content_store import ContentStore
 from assay.records.events import Reran
 from assay.records.signature import run_digest
-from assay.results.verification import verify_run
 from assay.runs.code_rerun import CodeLabs, rerun_code
 from assay.tasks import Registry
+from assay.verification.run import verify_run
 from tiny_run import TESTS
 
 IN_2020 = b"""\

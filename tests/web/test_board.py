@@ -13,9 +13,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from assay.board.folder import BoardEntry, BoardFolder, RunInfo
 from assay.core.disk import write_json
 from assay.core.errors import RecordError, UsageError
-from assay.results.board import BoardEntry, BoardFolder, RunInfo
 from assay.results.export import export_run
 from assay.tasks import Registry
 from assay.web.board import build_site

@@ -86,12 +86,12 @@ def add_command(
     """
     from pydantic import ValidationError
 
+    from assay.board.folder import BoardFolder, BundleRefused, RunInfo
     from assay.cli.verify import print_findings
     from assay.core.errors import AssayError, UsageError
     from assay.core.home import Home
     from assay.core.text import describe_validation_error
     from assay.records.keys import load_trusted_keys
-    from assay.results.board import BoardFolder, BundleRefused, RunInfo
 
     try:
         info = RunInfo(
@@ -154,7 +154,7 @@ def build_command(folders: tuple[Path, ...], folder: Path, out: Path, title: str
       assay board build board --out site
       assay board build board --out site --title "ML engineering board"
     """
-    from assay.results.board import BoardFolder
+    from assay.board.folder import BoardFolder
     from assay.web.board import build_site
 
     pages = build_site(BoardFolder(folder), out, open_registry(folders), title=title, progress=choose_progress(quiet))
@@ -176,7 +176,7 @@ def serve_command(folders: tuple[Path, ...], folder: Path, port: int, title: str
     """
     import tempfile
 
-    from assay.results.board import BoardFolder
+    from assay.board.folder import BoardFolder
     from assay.web.board import build_site
     from assay.web.server import serve_files
 
@@ -249,8 +249,8 @@ def rescore_command(folders: tuple[Path, ...], folder: Path, entry: str, reason:
     Examples:
       assay board rescore board 3f2a --reason "ties are ranked by their mean now"
     """
+    from assay.board.folder import BoardFolder
     from assay.core.home import Home
-    from assay.results.board import BoardFolder
 
     changes = BoardFolder(folder).rescore(entry, reason, open_registry(folders), Home.default(), sandbox=sandbox)
     for trial, (before, after) in changes.items():
@@ -270,7 +270,7 @@ def seal_command(folder: Path, count: int) -> None:
     Examples:
       assay board seal board --seeds 5
     """
-    from assay.results.board_seeds import seal_seeds
+    from assay.board.seeds import seal_seeds
 
     sealed = seal_seeds(folder, count)
     echo(f"Sealed {plural(count, 'seed')} in {folder / 'sealed.json'}; published SHA-256: {sealed.digest}")
@@ -285,7 +285,7 @@ def reveal_command(folder: Path) -> None:
     Examples:
       assay board reveal board
     """
-    from assay.results.board_seeds import reveal_seeds
+    from assay.board.seeds import reveal_seeds
 
     sealed = reveal_seeds(folder)
     echo(f"Revealed {', '.join(map(str, sealed.seeds))} with the salt {sealed.salt}.")
@@ -301,7 +301,7 @@ def list_command(folder: Path, json_: bool) -> None:
     Examples:
       assay board ls board
     """
-    from assay.results.board import BoardFolder
+    from assay.board.folder import BoardFolder
 
     columns = ("entry", "added", "by", "trials", "regraded", "grade")
     rows = [
@@ -324,7 +324,7 @@ def withdraw_command(folder: Path, entry: str, reason: str) -> None:
     Examples:
       assay board withdraw board 3f2a --reason "the agent had the answers"
     """
-    from assay.results.board import BoardFolder
+    from assay.board.folder import BoardFolder
 
     withdrawn = BoardFolder(folder).withdraw(entry, reason)
     echo(f"Withdrew {withdrawn.name}: {reason}")
@@ -340,6 +340,6 @@ def history_command(folder: Path, json_: bool) -> None:
     Examples:
       assay board history board
     """
-    from assay.results.board_history import make_history_table, read_history
+    from assay.board.history import make_history_table, read_history
 
     show_table(make_history_table(read_history(folder)), json_, "board-history/1")

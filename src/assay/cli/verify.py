@@ -27,7 +27,7 @@ from assay.core.text import one_line, plural
 if TYPE_CHECKING:
     from assay.lab.interface import SandboxName
     from assay.records.verify import RecordFinding
-    from assay.results.verification import Verification
+    from assay.verification.run import Verification
 
 _MAX_LENGTH = 1000
 
@@ -71,7 +71,7 @@ def verify_command(
     """
     from assay.records.keys import load_trusted_keys
     from assay.records.signature import run_digest_if_intact
-    from assay.results.verification import verify_run
+    from assay.verification.run import verify_run
 
     run = open_run(folder)
     verification = verify_run(

@@ -7,11 +7,11 @@ from assay.core.errors import UsageError
 from assay.core.text import did_you_mean
 
 FORMATS = {
-    "board-entry/2": ("assay.results.board:BoardEntry", "entry.json of a board"),
-    "board-event/1": ("assay.results.board_history:BoardEvent", "a line of history.jsonl of a board"),
-    "board-rescored/1": ("assay.results.board:Rescored", "rescored.json of an entry of a board"),
-    "board-seeds/1": ("assay.results.board_seeds:SealedSeeds", "sealed.json of a board, which only its maintainer has"),
-    "board-unverified/1": ("assay.results.board:UnverifiedEntry", "entry.json of results of other harnesses"),
+    "board-entry/2": ("assay.board.folder:BoardEntry", "entry.json of a board"),
+    "board-event/1": ("assay.board.history:BoardEvent", "a line of history.jsonl of a board"),
+    "board-rescored/1": ("assay.board.folder:Rescored", "rescored.json of an entry of a board"),
+    "board-seeds/1": ("assay.board.seeds:SealedSeeds", "sealed.json of a board, which only its maintainer has"),
+    "board-unverified/1": ("assay.board.folder:UnverifiedEntry", "entry.json of results of other harnesses"),
     "code/1": ("assay.records.code:Code", "the code of an agent, as a run registers it"),
     "config/1": ("assay.runs.plan_config:_ConfigFile", "the user's config.toml"),
     "event": ("assay.records.events:Event", "a line of events.jsonl"),

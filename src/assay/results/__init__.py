@@ -21,6 +21,5 @@ if TYPE_CHECKING:
     from assay.results.paired import compare_agents as compare_agents
     from assay.results.paired import select_trials as select_trials
     from assay.results.report import make_report as make_report
-    from assay.results.verification import verify_run as verify_run
 
 __all__, __getattr__ = export_lazily(__name__, __file__)

@@ -18,14 +18,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assay.board.folder import BoardEntry, BoardFolder, UnverifiedEntry, open_entry
+from assay.board.history import make_history_table, read_history
 from assay.core.disk import random_token, write_json
 from assay.core.errors import UsageError
 from assay.core.figure import STYLESHEET, Figure
 from assay.core.progress import NoProgress, Progress
 from assay.core.table import Column, Table
 from assay.core.untrusted import read_json
-from assay.results.board import BoardEntry, BoardFolder, UnverifiedEntry, open_entry
-from assay.results.board_history import make_history_table, read_history
 from assay.results.cost import draw_fronts, measure_costs
 from assay.results.disclosure import Disclosure, disclose_agents
 from assay.results.figures import number_colors

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from assay.board.folder import BoardEntry, BoardFolder, RunInfo
+from assay.board.history import append_event, read_history
+from assay.board.seeds import find_sealed_variants
 from assay.core.disk import write_json
 from assay.core.errors import AssayError, RecordError
 from assay.data.store import load_prepared
-from assay.results.board import BoardEntry, BoardFolder, RunInfo
-from assay.results.board_history import append_event, read_history
-from assay.results.board_seeds import find_sealed_variants
 from assay.tasks import Registry
 from assay.web.server import serve_files
 from command_line import Assay

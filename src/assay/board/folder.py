@@ -21,6 +21,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from assay.board.history import append_event
+from assay.board.seeds import find_sealed_variants
 from assay.core.disk import random_token, write_json
 from assay.core.errors import AssayError, RecordError, UsageError
 from assay.core.home import Home
@@ -37,12 +39,10 @@ from assay.records.signature import run_digest, run_digest_if_intact
 from assay.records.state import now
 from assay.records.trial import read_record
 from assay.records.verify import RecordFinding, is_export
-from assay.results.board_history import append_event
-from assay.results.board_seeds import find_sealed_variants
 from assay.results.frame import Frame
-from assay.results.regrade import grade_again, grades_agree
-from assay.results.verification import TrustGrade, verify_run
 from assay.tasks import Registry
+from assay.verification.regrade import grade_again, grades_agree
+from assay.verification.run import TrustGrade, verify_run
 
 _NAME_LENGTH = 16
 Text = Annotated[str, Field(max_length=400)]

@@ -34,8 +34,6 @@ from assay.records.content_store import ContentStore
 from assay.records.events import LabOpened
 from assay.records.traces import read_traces
 from assay.records.verify import Level, RecordFinding
-from assay.results.attribution import check_attribution
-from assay.results.reselection import find_selection_faults
 from assay.runs.code_rerun import CodeLabs, find_tolerance, rerun_code, scores_agree
 from assay.runs.hashes import (
     hash_of_agent,
@@ -45,6 +43,8 @@ from assay.runs.hashes import (
     hash_of_folder,
 )
 from assay.tasks import Registry, Task
+from assay.verification.attribution import check_attribution
+from assay.verification.reselection import find_selection_faults
 
 # One unit of the fifth decimal, to which scores are rounded: another machine may add in another order.
 _ROUNDING = 1.1e-5

@@ -20,9 +20,9 @@ from assay.lab.interface import SandboxName
 from assay.records import RunFolder
 from assay.records.signature import Witness, check_digest
 from assay.records.verify import ORIGIN, UNFINISHED, RecordFinding, check_run
-from assay.results.attribution import ATTRIBUTION
-from assay.results.regrade import CODE, compare_trial
 from assay.tasks import Registry
+from assay.verification.attribution import ATTRIBUTION
+from assay.verification.regrade import CODE, compare_trial
 
 TrustGrade = Literal["consistent", "reproduced", "witnessed"]
 _UNREADABLE = ("run.json", "trial.json", "folder")

@@ -10,11 +10,11 @@ import secrets
 from pathlib import Path
 from typing import Literal
 
+from assay.board.history import append_event, read_history
 from assay.core.disk import write_json
 from assay.core.errors import RecordError, UsageError
 from assay.core.quantities import Model
 from assay.core.untrusted import read_json
-from assay.results.board_history import append_event, read_history
 
 _FILE = "sealed.json"
 _BITS = 31
