@@ -11,6 +11,8 @@ import polars as pl
 import pytest
 
 from assay.api import new_task, tasks
+from assay.authoring import Wishes, read_own_data
+from assay.authoring.draft import draft_task
 from assay.core.errors import UsageError
 from assay.data.own_tables import split_rows
 from assay.formats.png import write_png
@@ -165,6 +167,41 @@ def test_a_wrong_request_is_refused_before_anything_is_written(assay, words, mes
     assert not (tmp_path / "config").exists()
 
 
+@pytest.mark.parametrize(
+    ("column", "reason"),
+    [
+        (pd.DataFrame({"visitId": range(240, 0, -1)}), "the old id"),
+        (pd.DataFrame({"record id": [f"r{row}" for row in range(240)]}), "the old id"),
+        (pd.DataFrame({"case": range(1, 241)}), "it numbers the rows"),
+        (pd.DataFrame({"uric acid": np.linspace(3, 9, 240)}), None),
+        (pd.DataFrame({"consumer price index": np.linspace(3, 9, 240)}), None),
+        (pd.DataFrame({"paid": range(480, 0, -2)}), None),
+    ],
+    ids=lambda column: column.columns[0] if isinstance(column, pd.DataFrame) else "",
+)
+def test_columns_that_only_name_rows_are_excluded_and_measurements_are_not(column, reason: str | None) -> None:
+    table = pd.concat([make_visits()[["height", "weight", "price"]], column], axis=1)
+    draft = draft_task("visits", read_own_data(table), Wishes(target="price"))
+    assert draft.drop == ({column.columns[0]: reason} if reason else {})
+
+
+def test_words_for_missing_numbers_and_quotes_in_names_are_read(home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASSAY_HOME", str(home.root))
+    visits = make_visits()[["height", "weight", "price"]].rename(columns={"weight": 'w "kg", [x]'}).astype(object)
+    visits.loc[:9, "price"], visits.loc[20:49, "height"] = "NA", "NA"
+    visits.to_csv("visits.csv", index=False)
+    new = new_task("visits", "visits.csv", target="price", seeds=1, panel_seeds=0, progress=False)
+    assert new.problems == [] and new.draft.rows == 230
+    description = (new.prepared.task.folder / "description.md").read_text()
+    assert '| `w "kg", [x]` | number from' in description and "% missing" in description
+
+
+def test_folders_of_a_split_are_no_classes() -> None:
+    for side in ("train", "test"):
+        write_images(Path("photos") / side)
+    assert draft_task("photos", read_own_data(Path("photos")), Wishes()).classes == ("left", "right")
+
+
 def test_columns_that_are_not_separated_by_commas_are_refused(tmp_path: Path) -> None:
     make_visits().to_csv("visits.csv", index=False, sep=";")
     with pytest.raises(UsageError, match="separate columns by commas"):
@@ -213,6 +250,11 @@ def test_a_pipe_is_no_table(tmp_path: Path) -> None:
     os.mkfifo("rows.csv")
     with pytest.raises(UsageError, match="neither a folder nor a regular file"):
         new_task("piped", "rows.csv", target="y")
+
+
+def test_a_frame_of_lists_is_refused() -> None:
+    with pytest.raises(UsageError, match="cannot be a table"):
+        new_task("rows", pl.DataFrame({"x": [[1]] * 60, "y": range(60)}), target="y")
 
 
 @pytest.mark.parametrize("source", [{"x": [1], "y": [2]}, pl.LazyFrame({"x": [1], "y": [2]})], ids=["dict", "lazy"])

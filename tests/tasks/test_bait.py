@@ -75,7 +75,7 @@ def test_each_shortcut_is_told_from_honest_work(
             grade = workspace.grade(worlds)
             integrity = grade.integrity
             assert integrity is not None
-            if script.stem == "honest":
+            if script.stem.startswith("honest"):
                 flagged += [(seed, integrity.reason)] * (integrity.shortcut is not False)
                 false_claims += [(seed, integrity)] * (integrity.false_success is not False)
                 failed += [(seed, grade.score)] * (not grade.success)

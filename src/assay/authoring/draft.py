@@ -27,7 +27,7 @@ MAX_CLASSES = 200
 _CLASSES_OF_NUMBERS = 20
 """An integer column with more distinct values than this is a quantity."""
 _WORDS = 3.0
-_ID = re.compile(r"(.*[_ ])?(id|index|key|uuid|guid|rownum|row)|unnamed.*|.*Id", re.IGNORECASE)
+_ID = re.compile(r"(?i:(.*[_ ])?(id|index|key|uuid|guid|rownum|row)|unnamed.*)|.*[a-z](Id|ID)")
 _TRIES = 50
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
@@ -69,6 +69,8 @@ class Draft:
     group: str | None
     time: str | None
     drop: dict[str, str]
+    missing: tuple[str, ...]
+    """Words that stand for a missing target."""
     seed: int
     test: float
     table: pl.DataFrame
@@ -104,12 +106,16 @@ def draft_task(name: str, data: OwnData, wishes: Wishes) -> Draft:
         raise UsageError("--group and --time cannot be combined; choose what the test rows are new in")
     drop = dict(data.drop) | {find_column(table, column, "--drop"): "--drop" for column in wishes.drop}
     drop |= dict.fromkeys(_find_ids(table, data, wishes, target), "the old id")
+    others = [column for column in table.columns if column not in (target, wishes.group, wishes.time, *drop)]
+    numbering = [column for column in others if _numbers_rows(table[column])]
+    drop |= dict.fromkeys(numbering if numbering != others else [], "it numbers the rows")
     if target in drop:
         raise UsageError(f"--drop: {target} is the target")
     drop |= {
         column: "constant" for column in table.columns if column not in (target, *drop) and table[column].n_unique() < 2
     }
-    rows = table.drop(list(drop))
+    missing = _find_missing_words(table[target])
+    rows = table.drop(list(drop)).with_columns(pl.col(target).replace(missing, None))
     kept = rows.drop_nulls([target, *([wishes.time] if wishes.time else [])])
     if kept.height < rows.height:
         notes.append(f"{plural(rows.height - kept.height, 'row')} without a target or time excluded")
@@ -151,6 +157,7 @@ def draft_task(name: str, data: OwnData, wishes: Wishes) -> Draft:
         group=wishes.group,
         time=wishes.time,
         drop=drop,
+        missing=tuple(missing),
         seed=seed,
         test=wishes.test,
         table=kept,
@@ -174,11 +181,28 @@ def _find_ids(table: pl.DataFrame, data: OwnData, wishes: Wishes, target: str) -
     named = [column for column in (wishes.id, data.id) if column]
     kept = {target, wishes.group, wishes.time, data.files, *named}
     alike = [
-        column
-        for column in table.columns
-        if column not in kept and _ID.fullmatch(column) and table[column].n_unique() == table.height
+        column for column in table.columns if column not in kept and _ID.fullmatch(column) and _is_unique(table[column])
     ]
     return [*dict.fromkeys(named), *alike]
+
+
+def _numbers_rows(column: pl.Series) -> bool:
+    """Return whether a column counts the rows as they are, which leaks the target of a table that is sorted by it."""
+    numbers = column.cast(pl.Int64, strict=False)
+    return not numbers.null_count() and bool((numbers.diff().drop_nulls() == 1).all())
+
+
+def _find_missing_words(target: pl.Series) -> list[str]:
+    """Return what stands for a missing number in a column in which everything else is a number, such as `NA`."""
+    words = target.filter(target.cast(pl.Float64, strict=False).is_null()).drop_nulls().unique(maintain_order=True)
+    numbers = len(words) < target.n_unique() - (target.null_count() > 0)
+    return words.to_list() if numbers and set(words) <= MISSING_WORDS else []
+
+
+def _is_unique(column: pl.Series) -> bool:
+    """Return whether every value occurs once, and is no measurement, such as a price index with decimals."""
+    numbers = column.cast(pl.Float64, strict=False).drop_nulls()
+    return column.n_unique() == len(column) and bool((numbers == numbers.round()).all())
 
 
 def _choose_metric(target: pl.Series, name: str | None, column: str) -> tuple[str, MetricFunction, Form]:

@@ -18,12 +18,14 @@ from assay.core.progress import Progress
 from assay.core.text import did_you_mean, quote
 from assay.core.untrusted import list_plain_files
 from assay.data import untrusted_zip
-from assay.data.own_tables import SUFFIXES, read_table
+from assay.data.own_tables import SUFFIXES, read_csv, read_table
 from assay.data.raw_data import refuse_links_within
 
 IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 TEXTS = (".md", ".txt")
 LABEL = "label"
+SIDES = frozenset({"train", "training", "test", "testing", "val", "valid", "validation", "dev"})
+"""Folders with these names are parts of a split, not classes."""
 _MAX_TEXT = 1_000_000
 
 
@@ -49,8 +51,11 @@ class OwnData:
 def read_own_data(source: Any, labels: Path | None = None) -> OwnData:
     """Read a table or folder by its path, or a pandas or polars data frame."""
     if hasattr(source, "write_csv") or hasattr(source, "to_csv"):
-        content = source.write_csv() if hasattr(source, "write_csv") else source.to_csv(index=False)
-        return OwnData(_check(pl.read_csv(content.encode(), infer_schema=False)), "A data frame.", content.encode())
+        try:
+            content = source.write_csv() if hasattr(source, "write_csv") else source.to_csv(index=False)
+        except pl.exceptions.ComputeError as error:
+            raise UsageError(f"the data frame cannot be a table: {error}") from None
+        return OwnData(_check(read_csv(content.encode())), "A data frame.", content.encode())
     if not isinstance(source, (str, os.PathLike)):
         raise UsageError(
             f"a {type(source).__name__} is neither a path nor a data frame of pandas or polars; make one of it first"
@@ -134,9 +139,12 @@ def _guess(folder: Path, name: str, named: str | None) -> OwnData:
 
 
 def _read_classes(folder: Path) -> OwnData:
-    """Read a folder with a subfolder for each class."""
+    """Read a folder with a subfolder for each class, or with such folders for each part of a split."""
     files = [path for path in list_plain_files(folder) if path.suffix.lower() in (*IMAGES, *TEXTS)]
-    labeled = [(path, path.relative_to(folder).parts[0]) for path in files if path.parent != folder]
+    parents = [path.relative_to(folder).parts[:-1] for path in files]
+    if all(parts[0].lower() in SIDES for parts in parents if parts):
+        parents = [parts[1:] for parts in parents]
+    labeled = [(path, parts[0]) for path, parts in zip(files, parents, strict=True) if parts]
     if len({label for _, label in labeled}) < 2:
         raise UsageError(
             f"{folder} has no subfolders of images or texts for two classes; name the table of labels: --labels FILE"
@@ -210,6 +218,8 @@ def _read_text(path: Path) -> str:
 def _check(table: pl.DataFrame) -> pl.DataFrame:
     if not table.width or any(not name.strip() or not name.isprintable() for name in table.columns):
         raise UsageError("the table needs a first line with the names of all columns")
+    if any("\ufffd" in name for name in table.columns):
+        raise UsageError("the names of the columns are not UTF-8 text; save the table as UTF-8")
     if table.width == 1 and ";" in table.columns[0]:
         raise UsageError(f"the table has the one column {quote(table.columns[0])}; separate columns by commas")
     return table

@@ -13,7 +13,9 @@ import polars as pl
 from assay.authoring.draft import Draft, find_texts
 from assay.authoring.own_data import OwnData
 from assay.core.text import one_line, plural
+from assay.data.own_tables import read_table
 from assay.data.store import Prepared
+from assay.formats.texts import MISSING_WORDS
 
 _MAX_COLUMNS = 60
 _MAX_CLASSES = 12
@@ -77,6 +79,8 @@ def write_prepare(draft: Draft, data: OwnData) -> str:
     steps = [f'table = read_table(job.raw / "table{data.suffix}")']
     if draft.drop:
         steps[0] += f".drop({_code(list(draft.drop))})"
+    if draft.missing:
+        steps.append(f"table = table.with_columns(pl.col({target}).replace({_code(list(draft.missing))}, None))")
     steps.append(f"table = table.drop_nulls({_code([draft.target, *([draft.time] if draft.time else [])])})")
     if draft.positive is not None:
         steps.append(
@@ -203,8 +207,7 @@ def _fill(text: str, parts: Mapping[str, str]) -> str:
 
 def write_description(draft: Draft, prepared: Prepared, data: OwnData) -> str:
     """Return the description, with figures of the prepared data."""
-    train = pl.read_csv(prepared.public / "train.csv", infer_schema=False)
-    test = pl.read_csv(prepared.public / "test.csv", infer_schema=False)
+    train, test = (read_table(prepared.public / f"{side}.csv") for side in ("train", "test"))
     item = "image" if data.files else "row"
     what = _prediction(draft)
     sample = (prepared.public / "sample_submission.csv").read_text("utf-8").splitlines()[:3]
@@ -288,8 +291,8 @@ def _describe_columns(train: pl.DataFrame, draft: Draft) -> str:
 
 
 def _describe_column(column: pl.Series) -> str:
-    known = column.drop_nulls()
-    missing = f", {column.null_count() / len(column):.1%} missing" if column.null_count() else ""
+    known = column.filter(column.is_not_null() & ~column.is_in(MISSING_WORDS))
+    missing = f", {1 - len(known) / len(column):.1%} missing" if len(known) < len(column) else ""
     numbers = known.cast(pl.Float64, strict=False)
     if len(known) and not numbers.null_count() and known.n_unique() > _MAX_CLASSES:
         low, median, high = np.quantile(numbers.to_numpy(), (0, 0.5, 1))

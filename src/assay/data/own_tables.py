@@ -21,9 +21,9 @@ def read_table(path: Path) -> pl.DataFrame:
     try:
         match path.suffix.lower():
             case ".csv":
-                table = pl.read_csv(path, infer_schema=False)
+                table = read_csv(path)
             case ".tsv":
-                table = pl.read_csv(path, infer_schema=False, separator="\t")
+                table = read_csv(path, separator="\t")
             case ".parquet":
                 table = pl.read_parquet(path)
             case ".jsonl":
@@ -32,7 +32,15 @@ def read_table(path: Path) -> pl.DataFrame:
                 raise SourceError(f"{path.name} is no table; use one of {', '.join(SUFFIXES)}")
         return table.with_columns(pl.col(pl.String).replace("", None), pl.exclude(pl.String).cast(pl.String))
     except pl.exceptions.PolarsError as error:
-        raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]}") from None
+        expected = {".csv": "UTF-8 text with commas", ".tsv": "UTF-8 text with tabs"}.get(path.suffix.lower())
+        hint = f"; it must be {expected} between columns" if expected else ""
+        raise SourceError(f"{path} cannot be read as a table: {str(error).splitlines()[0]}{hint}") from None
+
+
+def read_csv(source: Path | bytes, separator: str = ",") -> pl.DataFrame:
+    """Read a CSV file, every value as text; polars leaves doubled quotes in names of columns."""
+    table = pl.read_csv(source, infer_schema=False, separator=separator)
+    return table.rename({name: name.replace('""', '"') for name in table.columns if '""' in name})
 
 
 def split_rows(
