@@ -31,12 +31,12 @@ def main() -> int:
     untimed = [task for task in tasks if not task.timed]
     agreement = correlate_splits(untimed, list(suite.splits["quick"]))
     ranking = (
-        f"`quick` ranks {agreement.methods} methods that recur in the panels (such as boosting, neighbors and the starter) "
-        f"as all {len(untimed)} tasks without a time measurement do: the rank correlation is {agreement.with_all:.3f}. "
-        f"With the {len(untimed) - len(suite.splits['quick'])} that are not in `quick` it is {agreement.with_others:.3f}. "
-        "The first number is too high, because `quick` was chosen by these figures, among nine sets of tasks: "
-        f"{agreement.sets_as_good:.0%} of random sets of its size reach it, half of them reach {agreement.median_of_sets:.3f}. "
-        "`tools/pocket_levels.py` says how it is computed."
+        f"`quick` ranks {agreement.methods} methods that recur in the panels (such as boosting, neighbors and the "
+        f"starter) as all {len(untimed)} tasks without a time measurement do: the rank correlation is "
+        f"{agreement.with_all:.3f}. With the {len(untimed) - len(suite.splits['quick'])} that are not in `quick` it is "
+        f"{agreement.with_others:.3f}. The first number is too high, because `quick` was chosen by these figures, "
+        f"among nine sets of tasks: {agreement.sets_as_good:.0%} of random sets of its size reach it, half of them "
+        f"reach {agreement.median_of_sets:.3f}. `tools/pocket_levels.py` says how it is computed."
     )
     return update_page("pocket.md", BEGIN, f"{ranking}\n\n{table}\n\n{cards}") or int(stale)
 
