@@ -79,17 +79,27 @@ def test_the_smolagents_package_works_in_a_sealed_lab(run_agent):
     assert (trial.path / "trajectory/smolagents.json").is_file()
 
 
+def test_the_aider_package_repairs_its_program_in_a_sealed_lab(run_agent):
+    trial = run_agent("aider", "aider_model", "--steps", "6")
+    (ended,) = calls(trial, "external_process")
+    assert trial.state.status == "done", ended.result
+    assert (trial.grade.score, trial.grade.sealed, trial.state.steps) == (1.0, True, 2), ended.result
+    assert (trial.path / "trajectory/.aider.chat.history.md").is_file()
+
+
 @pytest.mark.parametrize(
     ("profile", "wire"),
     [
         ("codex", "openai responses"),
         ("claude-code", "anthropic messages"),
         ("gemini-cli", "gemini"),
+        ("goose", "openai chat"),
         ("opencode", "openai chat"),
+        ("openhands", "openai chat"),
         ("qwen-code", "openai chat"),
     ],
 )
-def test_an_npm_agent_works_in_a_sealed_lab_through_its_own_protocol(run_agent, profile, wire):
+def test_an_agent_with_tools_works_in_a_sealed_lab_through_its_own_protocol(run_agent, profile, wire):
     trial = run_agent(profile, "one_command_model")
     (ended,) = calls(trial, "external_process")
     assert trial.state.status == "done", ended.result

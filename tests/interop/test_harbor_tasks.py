@@ -6,6 +6,7 @@ import pytest
 
 from assay.interop.harbor.dockerfile import read_dockerfile
 from assay.interop.harbor.tasks import read_task
+from assay.interop.harbor.test_script import read_test_script
 from assay.records import RunFolder
 from command_line import Assay
 
@@ -63,12 +64,15 @@ def run_task(assay: Assay, tmp_path: Path):
 
 @pytest.mark.slow
 def test_a_task_is_solved_failed_or_tampered_with(run_task, assay: Assay, tmp_path: Path):
-    write_task(tmp_path / "tasks" / "other", {**GREETING, "task.toml": '[environment]\ndocker_image = "x/y"\n'})
+    image = {name: text for name, text in GREETING.items() if not name.startswith("environment/")}
+    write_task(tmp_path / "tasks" / "other", {**image, "task.toml": '[environment]\ndocker_image = "x/y"\n'})
+    write_task(tmp_path / "tasks" / "twin", GREETING)
     done, grades = run_task(GREETING, SOLVES, "true", CHEATS)
     assert [(grade.score, grade.success) for grade in grades] == [(1.0, True), (0.0, False), (0.0, False)]
     assert all(grade.sealed and grade.task == "demo/greeting" for grade in grades)
     assert "other cannot be run here: it needs the image x/y" in done.stderr
-    assert "1 of 2 tasks" in done.stderr
+    assert "twin cannot be run here: another folder has its name, demo/greeting" in done.stderr
+    assert "1 of 3 tasks" in done.stderr
     assert "Agents of Harbor would have a network on 1 task." in done.stderr
     run = RunFolder(tmp_path / "run")
     tasks = {trial.file.tasks_folder for trial in run.trials()}
@@ -102,7 +106,10 @@ OBSTACLES = {
     "file": ({"environment/Dockerfile": "FROM python\nCOPY missing /app/\n"}, "copies missing, which is not in"),
     "system": ({"environment/Dockerfile": "FROM python\nCOPY greet.sh /etc/\n"}, "etc is a folder of the system"),
     "compose": ({"environment/docker-compose.yaml": "services: {}\n"}, "needs containers"),
-    "network": ({"tests/test.sh": "#!/bin/sh\napt-get install -y curl\n"}, "tests need a network: tests/test.sh:2"),
+    "network": ({"tests/test.sh": "#!/bin/sh\nwget example.org/a\n"}, "tests need a network: tests/test.sh:2: wget"),
+    "tools": (
+        {"tests/test.sh": "apt-get update && apt-get install -y no-such-thing\n"}, "this machine lacks: no-such-thing",
+    ),
     "steps": ({"task.toml": "[[steps]]\nname = 'a'\n"}, "it has several steps"),
     "secret": ({"task.toml": "[verifier.env]\nKEY = '${OPENAI_API_KEY}'\n"}, "${OPENAI_API_KEY} of this machine"),
     "toml": ({"task.toml": "[task\n"}, "it cannot be read"),
@@ -145,3 +152,39 @@ def test_a_dockerfile_is_followed_as_far_as_labs_can():
     assert recipe.variables == {"A": "1", "B": "1", "C": "two words"}
     assert recipe.folders == ["/data/out"]
     assert recipe.packages == ["numpy==2.1.0", "pandas"]
+
+
+def test_an_image_that_is_built_from_the_dockerfile_beside_it_is_not_needed(tmp_path: Path):
+    named = {"task.toml": '[task]\nname = "demo/greeting"\n[environment]\ndocker_image = "someone/greeting:1"\n'}
+    assert read_task(write_task(tmp_path / "greeting", {**GREETING, **named})).obstacles == ()
+
+
+TEMPLATES = {
+    "uvx": (
+        "apt-get update\napt-get install -y curl\n\ncurl -LsSf https://astral.sh/uv/0.9.7/install.sh | sh\n\n"
+        "source $HOME/.local/bin/env\n\nuvx \\\n  -p 3.13 \\\n  --with pytest==8.4.1 \\\n"
+        "  --with pytest-json-ctrf==0.3.5 \\\n  pytest --ctrf /logs/verifier/ctrf.json /tests/test_outputs.py -rA\n",
+        "pytest --ctrf /logs/verifier/ctrf.json /tests/test_outputs.py -rA",
+        ["pytest==8.4.1", "pytest-json-ctrf==0.3.5"],
+    ),
+    "if": ("if uv run --with pytest pytest /tests/a.py -v; then\n", "if pytest /tests/a.py -v; then", ["pytest"]),
+    "venv": (
+        "uv venv .tests\nsource .tests/bin/activate\nuv pip install numpy==2.1.0 'pandas==2.2.3' > /dev/null 2>&1\n"
+        "uv run check.py\n",
+        "python check.py",
+        ["numpy==2.1.0", "pandas==2.2.3"],
+    ),
+    "tool": ("uvx --quiet ruff@0.6.0 check /app\n", "ruff check /app", ["ruff==0.6.0"]),
+    "condition": ("python -m pip install six==1.17.0 && pytest /tests\n", ": && pytest /tests", ["six==1.17.0"]),
+}
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_what_tests_install_is_there_already(name: str):
+    text, command, packages = TEMPLATES[name]
+    script = read_test_script(text, lambda package: False)
+    assert script.obstacles == []
+    assert script.packages == packages
+    kept = [line for line in script.text.splitlines() if line not in ("", ":")]
+    assert kept == [command]
+    assert len(script.text.splitlines()) == len(text.splitlines())  # messages name the lines of the file

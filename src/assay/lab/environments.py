@@ -19,6 +19,7 @@ import sysconfig
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from assay.core.disk import file_lock, write_json
@@ -49,7 +50,7 @@ _SCRIPT_HEADER = b"""#!/bin/sh
 # A name, extras and a version, and nothing that pip would take for a URL, an option or another file.
 _PIN = r"[A-Za-z0-9][\w.\-]*(\[[\w\-.,]+\])?\s*==\s*[\w.+!\-]+(\s*;[\w\s.'\"<>=!()\-]+)?"
 _MAX_REQUIREMENTS = 10**6
-_DIRECTIVES = ("without", "alone", "npm", "size")
+_DIRECTIVES = ("without", "alone", "npm", "size", "python")
 
 
 def find_environment(home: Home, name: str) -> Path:
@@ -93,6 +94,8 @@ def build_environment(home: Home, name: str, progress: Progress) -> Path:
     folder = _folder(home, requirements)
     if folder.is_dir():
         return folder
+    if _is_older(_lab_python(), requirements.python):
+        return _build_elsewhere(home, name, requirements, progress)
     if _lab_python() != platform.python_version():
         raise UsageError(f"ASSAY_PYTHON is {_lab_python()}; environments are built for the Python that runs Assay")
     with file_lock(home.locks / f"environment-{folder.name}"):
@@ -124,6 +127,21 @@ def build_environment(home: Home, name: str, progress: Progress) -> Path:
     return folder
 
 
+@cache
+def find_python(oldest: str) -> tuple[str, str]:
+    """Return a Python of this machine that is not older than a version, which can build environments: path and version.
+
+    Raises `LabError` if there is none.
+    """
+    installed = Path(sys.base_prefix).parent  # where pyenv has one beside the other
+    for minor in range(int(oldest.split(".")[1]), 20):
+        for path in (shutil.which(f"python3.{minor}"), *sorted(installed.glob(f"3.{minor}.*/bin/python3.{minor}"))):
+            code = "import ensurepip, platform; print(platform.python_version())"
+            if path and (done := subprocess.run([path, "-c", code], capture_output=True, text=True)).returncode == 0:
+                return str(path), done.stdout.strip()
+    raise LabError(f"no Python {oldest} or newer is on this machine; run: apt-get install python{oldest}-venv")
+
+
 def library_path(folder: Path) -> Path | None:
     """Return the folder of the interpreter's shared library, if the interpreter is linked against one."""
     libraries = folder / "lib"
@@ -146,7 +164,7 @@ class _Requirements:
     """The content of a requirements file: exact pins, and `without`, files of packages that labs must not see.
 
     Packages in `alone` are installed without their dependencies. Those in `node` come from npm. `size` is what the
-    environment takes on disk, for people who wait for it.
+    environment takes on disk, for people who wait for it. `python` is the oldest version that the packages run on.
     """
 
     pins: tuple[str, ...]
@@ -154,6 +172,7 @@ class _Requirements:
     alone: tuple[str, ...] = ()
     node: tuple[str, ...] = ()
     size: str = ""
+    python: str = ""
 
 
 def _read_requirements(name: str) -> _Requirements:
@@ -183,7 +202,11 @@ def _read_requirements(name: str) -> _Requirements:
         file = PurePosixPath(line)
         if file.is_absolute() or ".." in file.parts or not line.isprintable():
             raise UsageError(f"{path}: without {line!r}: write the path of a file inside the packages' folder")
-    return _Requirements(pins, marked["without"], marked["alone"], marked["npm"], "".join(marked["size"][:1]))
+    for line in marked["python"]:
+        if not re.fullmatch(r"3\.\d{1,2}", line, re.ASCII):
+            raise UsageError(f"{path}: python {line!r} is not a version; write python 3.12")
+    size, python = ("".join(marked[word][:1]) for word in ("size", "python"))
+    return _Requirements(pins, marked["without"], marked["alone"], marked["npm"], size, python)
 
 
 def _arguments(lines: list[str], directive: str) -> tuple[str, ...]:
@@ -195,6 +218,8 @@ def _folder(home: Home, requirements: _Requirements) -> Path:
     lines = (*requirements.pins, *(f"without {file}" for file in requirements.without))
     lines += (*(f"alone {line}" for line in requirements.alone), *(f"npm {line}" for line in requirements.node))
     python = _lab_python()
+    if _is_older(python, requirements.python):
+        python = find_python(requirements.python)[1]
     tag = f"{sys.implementation.name}-{''.join(python.split('.')[:2])}"
     parts = (_FORMAT, tag, python, platform.machine(), *lines)
     return home.environments / hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:24]
@@ -203,6 +228,25 @@ def _folder(home: Home, requirements: _Requirements) -> Path:
 def _lab_python() -> str:
     """Return the version of Python in labs: that of this process, unless a harness needs a newer one than they have."""
     return os.environ.get("ASSAY_PYTHON") or platform.python_version()
+
+
+def _build_elsewhere(home: Home, name: str, requirements: _Requirements, progress: Progress) -> Path:
+    """Build an environment by a newer Python of this machine."""
+    python, version = find_python(requirements.python)
+    variables = {**os.environ, "ASSAY_HOME": str(home.root), "PYTHONPATH": str(Path(__file__).parents[2])}
+    variables.pop("ASSAY_PYTHON", None)
+    with progress.stage(f"Building {name} by Python {version}"):
+        command = [python, "-m", "assay.lab.environments", name]
+        done = subprocess.run(command, env=variables, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise LabError(f"{name} could not be built by {python}:\n{done.stderr[-2000:].rstrip()}")
+    return _folder(home, requirements)
+
+
+def _is_older(python: str, oldest: str) -> bool:
+    """Whether a version of Python is older than one that is required, if any is."""
+    here, needed = ([int(part) for part in version.split(".")[:2]] for version in (python, oldest or "3.0"))
+    return here < needed
 
 
 def _copy_interpreter(folder: Path, *, bundled: bool) -> _Interpreter:

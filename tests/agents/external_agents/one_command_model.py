@@ -7,7 +7,7 @@ with open("data/test.csv") as test, open("submission.csv", "w") as out:
     for row in csv.DictReader(test):
         out.write(f"{row['coin']},{int(int(row['coin']) % 3 == 0)}\\n")
 END"""
-NAMES = ("bash", "shell", "exec_command", "run_shell_command", "local_shell", "shell_command")
+NAMES = ("bash", "shell", "exec_command", "run_shell_command", "local_shell", "shell_command", "terminal")
 
 
 def answer(messages, tools):
@@ -19,5 +19,6 @@ def answer(messages, tools):
     fields = tool.parameters["properties"]
     name = next(field for field in ("command", "cmd") if field in fields)
     command = ["bash", "-lc", PROGRAM] if fields[name].get("type") == "array" else PROGRAM
-    needed = {field: "because" for field in tool.parameters["required"] if fields[field].get("type") == "string"}
+    texts = [field for field in tool.parameters["required"] if fields[field].get("type") == "string"]
+    needed = {field: fields[field].get("enum", ["because"])[0] for field in texts}
     return {"tool_calls": [{"name": tool.name, "arguments": {**needed, name: command}}]}

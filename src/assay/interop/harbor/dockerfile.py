@@ -12,11 +12,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 _PLAIN_IMAGES = frozenset({"python", "debian", "ubuntu", "buildpack-deps"})
+_REGISTRY = re.compile(r"^(?:docker\.io/|public\.ecr\.aws/docker/)?(?:library/)?")
+_PYTHON = frozenset({"python3", "python3-pip", "python3-venv", "python3-dev", "python-is-python3"})
+"""Packages of Debian that labs have in another way."""
+_INSTALLERS = frozenset({"pip", "setuptools", "uv", "wheel"})
+"""Packages with which others are installed."""
 _IGNORED = frozenset(
     {"ARG", "CMD", "ENTRYPOINT", "EXPOSE", "HEALTHCHECK", "LABEL", "MAINTAINER", "SHELL", "STOPSIGNAL"}
 )
 _PIP = re.compile(r"^(?:(?:python3?|/usr/bin/python3?) -m )?(?:pip3?|uv pip)\s+install\b")
 _HARMLESS = re.compile(r"^(?:apt(?:-get)? (?:update|clean|autoremove)\b|rm -r?f? ?/var/lib/apt/lists|true$|set -)")
+_DOCUMENT = re.compile(r"<<-?\s*[\"']?(\w+)")
 _OPTIONS_WITH_VALUE = frozenset({"-i", "--index-url", "--extra-index-url", "-c", "--constraint", "--find-links", "-f"})
 
 
@@ -27,6 +33,7 @@ class Recipe:
     folder: str = "/"
     copies: list[tuple[str, str]] = field(default_factory=list)
     folders: list[str] = field(default_factory=list)
+    programs: list[str] = field(default_factory=list)
     packages: list[str] = field(default_factory=list)
     variables: dict[str, str] = field(default_factory=dict)
     obstacles: list[str] = field(default_factory=list)
@@ -52,9 +59,14 @@ def has_debian_package(name: str) -> bool:
 
 
 def _instructions(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the instructions with the number of their first line; continued lines are joined."""
-    start, parts = 0, list[str]()
+    """Yield the instructions with the number of their first line; continued lines are joined, documents left out."""
+    start, parts, end = 0, list[str](), ""
     for number, line in enumerate(text.splitlines(), 1):
+        if end:
+            end = end if line.strip() != end else ""
+            continue
+        if document := _DOCUMENT.search(line):
+            end = document[1]
         if line.lstrip().startswith("#") or not (line.strip() or parts):
             continue
         start = start or number
@@ -93,7 +105,7 @@ def _follow(recipe: Recipe, word: str, rest: str, has_package: Callable[[str], b
 
 def _check_image(rest: str) -> str | None:
     image = next((part for part in rest.split() if not part.startswith("--")), "")
-    if image.partition(":")[0].removeprefix("docker.io/").removeprefix("library/") not in _PLAIN_IMAGES:
+    if _REGISTRY.sub("", image).partition(":")[0].partition("@")[0] not in _PLAIN_IMAGES:
         return f"it needs the image {image}"
     return "it is built in several stages" if " as " in rest.lower() else None
 
@@ -128,13 +140,19 @@ def _run(recipe: Recipe, command: str, has_package: Callable[[str], bool]) -> st
         return None
     if re.match(r"^apt(-get)? ", command) and "install" in words:
         names = [word.partition("=")[0] for word in words[words.index("install") + 1 :] if not word.startswith("-")]
-        missing = [name for name in names if not has_package(name)]
+        missing = [name for name in names if name not in _PYTHON and not has_package(name)]
+        modules = [name for name in missing if name.startswith("python3-")]
+        recipe.packages += [name.removeprefix("python3-") for name in modules]
+        missing = [name for name in missing if name not in modules]
         return f"this machine lacks the packages {', '.join(missing)}" if missing else None
     if _PIP.match(command):
         packages = _pip_packages(words[words.index("install") + 1 :])
         if isinstance(packages, str):
             return packages
-        recipe.packages += packages
+        recipe.packages += [package for package in packages if package not in _INSTALLERS]
+        return None
+    if words[0] == "chmod" and len(words) > 2 and words[1] in ("+x", "a+x", "755"):
+        recipe.programs += [_join(recipe, word) for word in words[2:]]
         return None
     if words[0] == "mkdir":
         recipe.folders += [_join(recipe, word) for word in words[1:] if not word.startswith("-")]

@@ -10,6 +10,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -21,6 +22,7 @@ from assay.core.trusted_folders import trust_folders
 from assay.core.untrusted import is_plain_name, list_plain_files, parse_toml, read_plain
 from assay.grading.by_running.hidden_tests import ARCHIVE, OUTSIDE
 from assay.interop.harbor.dockerfile import Recipe, read_dockerfile
+from assay.interop.harbor.test_script import TestScript, read_test_script
 from assay.interop.harbor.verifier import RUBRIC, read_rubric
 from assay.interop.importers.harbor import split_name
 from assay.lab.environments import list_packages
@@ -31,11 +33,8 @@ _SECONDS, _TEST_SECONDS = 600.0, 600.0
 _MEMORY, _DISK = 2 * 10**9, 4 * 10**9
 _SYSTEM = re.compile(r"bin|boot|dev|etc|lib(32|64|x32)?|opt|proc|run|sbin|sys|tmp|usr|var")
 """Folders of the root that labs have already."""
-_DOWNLOAD = re.compile(
-    r"\b(curl|wget|git clone|apt(?:-get)? install|(?:pip3?|uv(?: pip)?|npm) install|uvx|uv run|npx)\b"
-)
 _PINNED = re.compile(r"[A-Za-z0-9][\w.\-]*(\[[\w\-.,]+\])?==[\w.+!\-]+")
-_TEST_TOOLS = {"pytest": "pytest==8.4.2"}
+_TEST_TOOLS = {"pytest": "pytest==8.4.2", "pytest-json-ctrf": "pytest-json-ctrf==0.3.5"}
 _PREPARE = '''\
 """Keep the tests, which no agent sees."""
 
@@ -57,6 +56,7 @@ class HarborTask:
     settings: Mapping[str, Any]
     instruction: str
     recipe: Recipe
+    script: TestScript
     obstacles: tuple[str, ...]
 
     @property
@@ -89,7 +89,9 @@ def add_tasks(path: Path, home: Home) -> Selection:
     chosen = Selection(refused={task.path.name: task.obstacles for task in tasks if task.obstacles})
     by_suite: dict[str, list[HarborTask]] = {}
     for task in tasks:
-        if not task.obstacles:
+        if task.id in chosen.tasks:
+            chosen.refused[task.path.name] = (f"another folder has its name, {task.id}",)
+        elif not task.obstacles:
             by_suite.setdefault(task.suite, []).append(task)
             chosen.tasks.append(task.id)
             if task.expects_network:
@@ -132,18 +134,20 @@ def read_task(path: Path) -> HarborTask:
     elif suite in SUITES.names():
         suite = f"harbor-{suite}"
     recipe = _read_recipe(path / "environment", obstacles)
-    obstacles += _check_settings(settings)
-    obstacles += _check_tests(path, settings, recipe)
+    script = read_test_script(_test_text(path))
+    recipe.packages += script.packages
+    obstacles += _check_settings(settings, has_dockerfile=(path / "environment" / "Dockerfile").is_file())
+    obstacles += [*script.obstacles[:1], *_check_tests(path, settings, recipe)]
     obstacles += [
         f"{folder} is a folder of the system"
         for folder in _outside_roots(settings, recipe)
         if _SYSTEM.fullmatch(folder)
     ]
     try:
-        _choose_pins(recipe, _test_text(path))
+        _choose_pins(recipe, script.text)
     except UsageError as error:
         obstacles.append(str(error))
-    return HarborTask(path, suite, name, settings, instruction, recipe, tuple(dict.fromkeys(obstacles)))
+    return HarborTask(path, suite, name, settings, instruction, recipe, script, tuple(dict.fromkeys(obstacles)))
 
 
 def _read_recipe(folder: Path, obstacles: list[str]) -> Recipe:
@@ -167,10 +171,10 @@ def _read_recipe(folder: Path, obstacles: list[str]) -> Recipe:
     return recipe
 
 
-def _check_settings(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the settings of a task need that a lab has not."""
+def _check_settings(settings: Mapping[str, Any], *, has_dockerfile: bool) -> Iterator[str]:
+    """Yield what the settings of a task need that a lab has not; an image is built from the Dockerfile beside it."""
     environment, verifier = _table(settings, "environment"), _table(settings, "verifier")
-    if image := environment.get("docker_image"):
+    if (image := environment.get("docker_image")) and not has_dockerfile:
         yield f"it needs the image {one_line(str(image), 80)}"
     if settings.get("steps"):
         yield "it has several steps"
@@ -192,10 +196,6 @@ def _check_tests(path: Path, settings: Mapping[str, Any], recipe: Recipe) -> Ite
     if not (tests / "test.sh").is_file():
         yield "it has no tests/test.sh"
         return
-    for number, line in enumerate(_test_text(path).splitlines(), 1):
-        if not line.lstrip().startswith("#") and (download := _DOWNLOAD.search(line)):
-            yield f"its tests need a network: tests/test.sh:{number}: {download[0]}"
-            break
     if (tests / "Dockerfile").is_file() and _is_separate(settings):
         own = read_dockerfile(read_plain(tests / "Dockerfile").decode())
         yield from (obstacle.replace("environment/", "tests/", 1) for obstacle in own.obstacles)
@@ -226,7 +226,7 @@ def _keep_suite(suite: str, tasks: Sequence[HarborTask], home: Home) -> Path:
 
 def _write_task(folder: Path, task: HarborTask) -> None:
     folder.mkdir(parents=True)
-    pins = _choose_pins(task.recipe, _test_text(task.path))
+    pins = _choose_pins(task.recipe, task.script.text)
     starter, executables = _starting_files(task)
     files = {
         "description.md": task.instruction.encode(),
@@ -234,6 +234,7 @@ def _write_task(folder: Path, task: HarborTask) -> None:
         "requirements.txt": "".join(f"{pin}\n" for pin in pins).encode(),
         **{f"starter/{path}": content for path, content in starter.items()},
         **{f"tests/{path}": content for path, (content, _) in _read_tree(task.path / "tests").items()},
+        "tests/test.sh": task.script.text.encode(),
     }
     files["task.toml"] = _task_toml(task, folder.name, executables).encode()
     for name, content in files.items():
@@ -258,7 +259,9 @@ def _starting_files(task: HarborTask) -> tuple[dict[str, bytes], list[str]]:
                 assert inside is not None  # else it was refused
                 files[inside] = content
                 executables += [inside] if program else []
-    return files, executables
+    made = [inside for path in task.recipe.programs if (inside := _inside(path, root))]
+    executables += [name for name in files if any(fnmatchcase(name, pattern) for pattern in made)]
+    return files, sorted(set(executables))
 
 
 def _task_toml(task: HarborTask, name: str, executables: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from anyio.abc import Process
 
 from assay.core.errors import LabError
 from assay.core.home import Home
-from assay.lab.environments import WEIGHTS_INSIDE, library_path
+from assay.lab.environments import TOOLS_INSIDE, WEIGHTS_INSIDE, library_path
 from assay.lab.host.cgroups import Freezer, LabCgroups
 from assay.lab.host.slots import LabSlot
 from assay.lab.interface import LabPaths, Limits, Sealing, Setup
@@ -107,8 +107,10 @@ def build_variables(setup: Setup, environment: Path, workspace: str) -> dict[str
         "NO_ALBUMENTATIONS_UPDATE": "1",
         "TF_CPP_MIN_LOG_LEVEL": "1",
     }
-    if library_path(setup.environment):
-        fixed["LD_LIBRARY_PATH"] = f"{environment}/lib"
+    tools = str(setup.tools) if environment == setup.environment else TOOLS_INSIDE
+    linked = [(setup.environment, str(environment)), *([(setup.tools, tools)] if setup.tools else [])]
+    if libraries := [f"{inside}/lib" for folder, inside in linked if library_path(folder)]:
+        fixed["LD_LIBRARY_PATH"] = ":".join(libraries)
     if setup.weights:
         fixed |= _weights_variables(str(setup.weights) if environment == setup.environment else WEIGHTS_INSIDE)
     return {**fixed, **setup.variables}
