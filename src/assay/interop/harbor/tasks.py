@@ -259,8 +259,8 @@ def _starting_files(task: HarborTask) -> tuple[dict[str, bytes], list[str]]:
                 assert inside is not None  # else it was refused
                 files[inside] = content
                 executables += [inside] if program else []
-    made = [inside for path in task.recipe.programs if (inside := _inside(path, root))]
-    executables += [name for name in files if any(fnmatchcase(name, pattern) for pattern in made)]
+    marked = [inside for path in task.recipe.programs if (inside := _inside(path, root))]
+    executables += [name for name in files if any(fnmatchcase(name, pattern) for pattern in marked)]
     return files, sorted(set(executables))
 
 
