@@ -18,6 +18,8 @@ from assay.agents.external.protocols.schemas import make_tool
 from assay.agents.model_budget import ModelBudget
 from assay.models import Message, Models, ModelSettings, Prices, Sampling
 from assay.records import Clock, OutOfBudget, read_events
+from assay.records.events import OfferResult
+from assay.records.selection import MAX_CANDIDATES
 from assay.tasks import Budget
 
 pytestmark = pytest.mark.anyio
@@ -79,12 +81,12 @@ def reached(trial, script, tmp_path):
     """Opens an endpoint with a scripted model."""
 
     @asynccontextmanager
-    async def open_endpoint(*replies, fault=None, roles=None, pass_sampling=True):
+    async def open_endpoint(*replies, fault=None, roles=None, pass_sampling=True, offer=None):
         async def validate(sent):
             return fault if sent is None else f"{len(sent)} bytes were sent"
 
         async with trial.bench({"main": script(*replies), **(roles or {})}) as bench:
-            endpoint = Endpoint(bench, validate, pass_sampling=pass_sampling)
+            endpoint = Endpoint(bench, validate, offer=offer, pass_sampling=pass_sampling)
             listener = await anyio.create_unix_listener(tmp_path / "door")
             async with listener, anyio.create_task_group() as tasks:
                 tasks.start_soon(serve_all, listener, endpoint.respond)
@@ -648,6 +650,19 @@ async def test_other_paths_do_not_exist(reached):
         assert (await client.get("/")).status_code == 404
         assert (await client.get("/v1/messages")).status_code == 405
         assert (await client.get("/v1/models")).json()["data"][0]["id"] == "main"
+
+
+async def test_an_agent_that_keeps_offering_is_no_longer_answered_or_recorded(reached):
+    offers = []
+
+    async def offer():
+        offers.append(None)
+        return OfferResult(reply="kept")
+
+    async with reached(offer=offer) as door:
+        client = door.http()
+        codes = [(await client.post("/offer")).status_code for _ in range(MAX_CANDIDATES + 3)]
+    assert codes == [200] * MAX_CANDIDATES + [429] * 3 and len(offers) == MAX_CANDIDATES
 
 
 async def test_validation_returns_no_score_and_is_limited(reached):

@@ -22,10 +22,12 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.job import PrepareJob, run_prepare, run_synthesize
+from assay.data.selection import prepare_selection
 from assay.data.store import PrepareOptions
 from assay.formats import parse_mask
 from assay.grading import grade_submission
 from assay.tasks import Registry, load_plugin
+from hidden_part import check_hidden_part
 
 NAMES = ["feedback", "fathomnet", "identify-contrails", "ogbn-arxiv", "parkinsons-disease"]
 HIGHEST_SCORES = {"feedback": 4, "fathomnet": 1, "identify-contrails": 1, "ogbn-arxiv": 1, "parkinsons-disease": 200}
@@ -55,6 +57,26 @@ def table(path: Path, **options: Any) -> pd.DataFrame:
 
 def answers(ready: Prepared) -> pd.DataFrame:
     return table(ready.private / "answers.csv", index_col=0)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hidden_rows_are_graded_like_test_rows(
+    miniature_of: Callable[[str], Prepared], miniature_home: Home, name: str
+) -> None:
+    check_hidden_part(miniature_of(name), miniature_home)
+
+
+def test_hidden_records_have_neither_masks_nor_metadata_of_training_records(
+    miniature_of: Callable[[str], Prepared], miniature_home: Home
+) -> None:
+    split = prepare_selection(miniature_home, miniature_of("identify-contrails"))
+    train, test = ({path.name for path in (split.public / side).iterdir()} for side in ("train", "test"))
+    listed = [
+        {str(entry["record_id"]) for entry in json.loads((split.public / f"{side}_metadata.json").read_bytes())}
+        for side in ("train", "test")
+    ]
+    assert listed == [train, test] and len(train) == 30
+    assert not list((split.public / "test").glob("*/human_*"))
 
 
 @pytest.mark.parametrize("name", NAMES)

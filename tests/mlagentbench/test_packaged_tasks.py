@@ -23,6 +23,7 @@ from assay.data.store import PrepareOptions
 from assay.grading import grade_submission
 from assay.tasks import Registry, Task
 from command_line import Assay
+from hidden_part import check_hidden_part
 
 TABLES = ["house-price", "spaceship-titanic", "imdb"]
 NAMES = [*TABLES, "cifar10", "vectorization"]
@@ -80,6 +81,11 @@ def test_a_miniature_passes_every_check(miniature_of: MiniatureOf, name: str) ->
     assert findings["no private file is public"]
     if name != "vectorization":
         assert findings["the sample submission is valid and wins no medal"] and findings["the answers win gold"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hidden_rows_are_graded_like_test_rows(miniature_of: MiniatureOf, miniature_home: Home, name: str) -> None:
+    check_hidden_part(miniature_of(name), miniature_home)
 
 
 @pytest.mark.parametrize("name", NAMES)

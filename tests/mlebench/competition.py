@@ -30,11 +30,10 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, prepare
 from assay.data.job import PrepareJob, run_prepare, run_synthesize
-from assay.data.selection import find_obstacle, prepare_selection
 from assay.data.store import PrepareOptions
 from assay.grading import grade_submission
-from assay.grading.grade import judge_table, validate_submission
 from assay.tasks import Registry, Task
+from hidden_part import check_hidden_part
 
 Files = dict[str, bytes]
 """Contents by path below `public/` and `private/`; an archive counts as a folder of its members."""
@@ -168,18 +167,7 @@ class Competition:
 
     @pytest.mark.parametrize("edition", EDITIONS)
     def test_hidden_rows_are_graded_like_test_rows(self, miniatures: Miniatures, edition: str) -> None:
-        prepared = miniatures.prepared(self.name, edition)
-        if find_obstacle(prepared.task):
-            return  # `assay tasks --selection` says why; see test_suite.py
-        split = prepare_selection(miniatures.home, prepared)
-        perfect, lab = perfect_submission(split.part("lab")), split.part("lab")
-        assert isinstance(perfect, bytes)
-        validate_submission(perfect, lab)
-        before = perfect_submission(prepared)
-        assert isinstance(before, bytes)
-        assert judge_table(split.rows(perfect, "test"), prepared).score == judge_table(before, prepared).score
-        hidden = split.rows(perfect, "hidden")
-        assert hidden.count(b"\n") > 1 and judge_table(hidden, split.part("hidden")).score is not None
+        check_hidden_part(miniatures.prepared(self.name, edition), miniatures.home)
 
     def test_v1_grades_the_sample_and_the_answers_as_the_published_grader(self, miniatures: Miniatures) -> None:
         prepared = miniatures.prepared(self.name)

@@ -12,7 +12,7 @@ from assay.records.code import make_code
 from assay.records.content_store import ContentStore
 from assay.records.events import Reran
 from assay.records.signature import run_digest
-from assay.runs.code_rerun import CodeLabs, rerun_code
+from assay.runs.code_rerun import CodeLabs, find_unseen_fault, rerun_code
 from assay.tasks import Registry
 from assay.verification.run import verify_run
 from tiny_run import TESTS
@@ -72,6 +72,27 @@ def test_code_that_depends_on_the_time_is_told_apart(tiny):
     code = make_code(("python", "solution.py"), {"solution.py": IN_2020})
     content, event = anyio.run(partial(rerun_code, labs, code, b"", None, datetime(2020, 5, 5, tzinfo=UTC)))
     assert content is None and event.cause == "time"
+
+
+@pytest.mark.parametrize(
+    ("score", "again", "unseen", "is_random", "found"),
+    [
+        (0.95, 0.93, 0.90, True, False),  # less than six standard errors of the difference
+        (0.95, 0.95, 0.75, True, True),  # written down, and something simple for other inputs
+        (0.80, 0.80, 1.00, True, True),  # labels of training rows are written down
+        (0.80, 0.80, 1.00, False, False),  # other groups may be easier
+        (0.95, 0.95, 0.75, False, False),  # or somewhat harder
+        (0.95, 0.95, 0.50, False, True),  # but not by more than a third
+        (0.95, 0.50, 0.50, True, True),  # it looks whether there are unseen inputs
+        (0.95, 0.70, 0.70, True, False),  # which brings it less than a third
+        (0.95, 0.95, None, True, False),  # without a score there is nothing to compare
+    ],
+)
+def test_code_that_knows_the_inputs_it_saw_scores_otherwise_on_others(score, again, unseen, is_random, found):
+    for lower in (False, True):
+        scores = [(None if each is None else 1 / each if lower else each, 0.006) for each in (score, again, unseen)]
+        fault = find_unseen_fault(*scores, lower=lower, is_random=is_random)
+        assert (fault is not None) is found, fault
 
 
 def test_a_rerun_that_was_interrupted_ends_the_same_from_any_moment_of_its_log(tiny):

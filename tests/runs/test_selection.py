@@ -2,17 +2,21 @@
 
 import json
 
+import anyio
 import numpy as np
 import polars as pl
 import pytest
 
+from assay.agents.offers import Offers, judge_candidate
 from assay.core.errors import InvalidSubmission
-from assay.data import load_prepared
+from assay.core.progress import NoProgress
+from assay.data import load_prepared, prepare
 from assay.data.selection import halve, prepare_selection
-from assay.records import TrialFolder, read_events
+from assay.records import Clock, EventLog, TrialFolder, read_events
+from assay.records.content_store import ContentStore
 from assay.records.events import CallFinished, CandidateScore, Offered, OfferResult, Picked
 from assay.records.selection import MAX_CHECKS, MAX_REPLIES, choose_candidate, find_answers, find_offers, round_reply
-from assay.tasks import Registry
+from assay.tasks import Budget, Registry
 from forging import forge
 from tiny_run import TESTS, check_verified
 
@@ -30,6 +34,25 @@ def picked(trial):
 @pytest.fixture
 def split(tiny):
     return prepare_selection(tiny.home, load_prepared(tiny.home, Registry([TESTS / "tiny"]).task("tiny/coin")))
+
+
+@pytest.fixture
+def open_offers(split, tmp_path):
+    """Opens what keeps the candidates of a trial of the coin task."""
+
+    def open_offers(feedback, max_size=10**6):
+        log = EventLog(tmp_path / "events.jsonl", 1, keep=True)
+        clock = Clock(Budget(time=60.0, steps=20))
+        contents = ContentStore(tmp_path / "snapshots")
+        return Offers(split, "hidden", feedback, log, contents, clock, lambda content: None, max_size)
+
+    return open_offers
+
+
+def guess(split, *heads):
+    """Return a submission with heads for some coins and tails for all others."""
+    coins = split.public.joinpath("test.csv").read_text().split()[1:]
+    return "".join(["coin,side\n", *(f"{coin},{int(coin in heads)}\n" for coin in coins)]).encode()
 
 
 def test_hidden_rows_leave_the_training_data_and_join_the_test_inputs(split):
@@ -129,6 +152,42 @@ def test_a_changed_pick_is_found(tiny):
     event = picked(trial)
     trial.events.write_text(text.replace(f'"pick":"{event.pick}"', f'"pick":"{event.own}"'))
     assert tiny.call("verify", str(tiny.out)).returncode == 1
+
+
+def test_asking_about_one_row_after_another_tells_nothing_of_the_rows_that_select(split, open_offers):
+    """Each of the 4 rows that answer shows in a score, but what the answers tell is of these rows only."""
+    offers, coins = open_offers("score"), split.public.joinpath("test.csv").read_text().split()[1:]
+
+    async def attack():
+        base = (await offers.answer(guess(split))).score
+        answers = {coin: (await offers.answer(guess(split, coin))).score for coin in coins}
+        return base, {coin: score for coin, score in answers.items() if score is not None}
+
+    base, answers = anyio.run(attack)
+    assert len(answers) == MAX_REPLIES - 1
+    feedback = split.folder.joinpath("feedback", "answers.csv").read_text()
+    assert {coin for coin, score in answers.items() if score != base} <= {row.split(",")[0] for row in feedback.split()}
+    tuned = guess(split, *(coin for coin, score in answers.items() if score > base))
+    before, after = (judge_candidate(split, content, "pick").score for content in (guess(split), tuned))
+    assert before == after
+
+
+def test_candidates_take_no_more_space_than_the_workspace_may(split, open_offers):
+    offers = open_offers("nothing", max_size=len(guess(split)))
+    answers = [anyio.run(offers.answer, guess(split, *heads)) for heads in ((), ("30",), ())]
+    assert [answer.candidate is None for answer in answers] == [False, True, False]
+    _, event = anyio.run(offers.pick, guess(split, "31"))
+    assert event.own in [entry.candidate for entry in event.scores], "what the agent leaves is a candidate in any case"
+
+
+def test_a_candidate_whose_score_is_infinite_is_never_selected(home):
+    """As the published grader of this competition does, edition v1 gives infinite scores."""
+    task = Registry().task("mlebench/new-york-city-taxi-fare-prediction").in_edition("v1")
+    split = prepare_selection(home, prepare(home, task, variant="synthetic-0", progress=NoProgress()))
+    header, *rows = split.public.joinpath("sample_submission.csv").read_text().splitlines()
+    huge = "\n".join([header, *(f"{row.rpartition(',')[0]},1e300" for row in rows)])
+    judged = judge_candidate(split, huge.encode(), "hidden")
+    assert judged.score is None and judged.problem == "its score is not a finite number (inf)"
 
 
 @pytest.mark.parametrize(

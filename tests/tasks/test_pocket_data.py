@@ -14,6 +14,7 @@ from assay.core.home import Home
 from assay.core.progress import NoProgress
 from assay.data import Prepared, load_prepared, prepare
 from assay.tasks import Registry
+from hidden_part import check_hidden_part
 
 TABLES = ["bike-rentals", "digits", "house-price", "leaf-outlines", "letters", "movie-reviews", "spaceship-titanic"]
 """Tasks whose submission is the column that the training table has and the test table lacks."""
@@ -119,6 +120,11 @@ def test_every_house_occurs_once_under_an_uninformative_number(pocket_home: Home
     assert matched.height == both.height == raw.height == 1460
     assert matched["Id"].n_unique() == 1460
     assert abs(correlation(matched["row_id"], matched["Id"])) < 0.1
+
+
+@pytest.mark.parametrize("name", sorted(BYTES))
+def test_hidden_rows_are_graded_like_test_rows(pocket_home: Home, name: str) -> None:
+    check_hidden_part(of(pocket_home, name), pocket_home)
 
 
 def test_travel_groups_stay_whole_under_new_numbers(pocket_home: Home) -> None:

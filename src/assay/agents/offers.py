@@ -5,6 +5,7 @@ Unless an agent may learn scores or ranks, no hidden label is read before its wo
 """
 
 import hashlib
+import math
 from collections.abc import Awaitable, Callable, Sequence
 
 from anyio import Lock, to_thread
@@ -23,14 +24,15 @@ from assay.tasks import Task
 CodeOutcome = tuple[bytes | None, str | None]
 """What code made in a fresh lab, or why it made nothing."""
 ACCEPTED = "The candidate is kept."
-FULL = f"a trial keeps at most {MAX_CANDIDATES} candidates"
+FULL = f"a trial keeps at most {MAX_CANDIDATES} candidates, which take no more space than its workspace may"
 
 
 class Offers:
     """The candidates of one trial.
 
     `find_problem` returns what is wrong with the format of a submission, or None. What earlier attempts of the trial
-    offered is in the log and counts. `run_code` runs code in a fresh lab, in a trial in which code is submitted.
+    offered is in the log and counts. `max_size` is how many bytes all candidates may have together. `run_code` runs
+    code in a fresh lab, in a trial in which code is submitted.
     """
 
     def __init__(
@@ -42,12 +44,13 @@ class Offers:
         contents: ContentStore,
         clock: Clock,
         find_problem: Callable[[bytes], str | None],
+        max_size: int,
         run_code: Callable[[Code], Awaitable[CodeOutcome]] | None = None,
     ) -> None:
         self.selection = selection
         self._split, self._feedback = split, feedback
         self._log, self._contents, self._clock = log, contents, clock
-        self._find_problem, self._run_code = find_problem, run_code
+        self._find_problem, self._run_code, self._max_size = find_problem, run_code, max_size
         self._offers = find_offers(log.events)
         self._told = 0
         self._asked: list[str] = []
@@ -65,7 +68,7 @@ class Offers:
             digest = hashlib.sha256(content).hexdigest()
             before = self._offers.get(digest)
             if before is None or (code and before.code != code.sha256):
-                if before is None and len(self._offers) >= MAX_CANDIDATES and origin != "end":
+                if before is None and origin != "end" and not self._has_space(len(content)):
                     return None
                 problem = await to_thread.run_sync(self._find_problem, content) if before is None else before.problem
                 self._contents.keep(content)
@@ -81,6 +84,11 @@ class Offers:
                 )
                 self._offers[digest] = self._log.append(offered)
             return self._offers[digest]
+
+    def _has_space(self, size: int) -> bool:
+        """Whether another candidate of so many bytes may be kept."""
+        used = sum(offered.size for offered in self._offers.values())
+        return len(self._offers) < MAX_CANDIDATES and used + size <= self._max_size
 
     async def answer_code(self, code: Code | RefusedCode) -> OfferResult:
         """Keep what code that an agent offers makes in a fresh lab, and return what the agent may know about it."""
@@ -193,5 +201,8 @@ def judge_candidate(split: HiddenSplit, content: bytes, part: ScoredPart) -> Can
     except InvalidSubmission as error:
         return CandidateScore(candidate=digest, problem=str(error))
     judged = judge_isolated(rows, split.part(part))
+    if judged.score is not None and not math.isfinite(judged.score):
+        return CandidateScore(candidate=digest, problem=f"its score is not a finite number ({judged.score})")
     noise = judged.noise.error if judged.noise else None
-    return CandidateScore(candidate=digest, score=judged.score, error=noise, problem=judged.why)
+    error = noise if noise is not None and math.isfinite(noise) else None
+    return CandidateScore(candidate=digest, score=judged.score, error=error, problem=judged.why)

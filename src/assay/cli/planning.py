@@ -93,7 +93,8 @@ _WHAT = (
         metavar="NAME",
         default=None,
         help="Settings of a published study: mlagentbench-paper, mlebench-aide, mlebench-aide-two-gpus, mlebench-mlab, "
-        "mlebench-openhands, aira-greedy, aira-mcts or aira-evolution. assay plan shows what it sets.",
+        "mlebench-openhands, aira-greedy, aira-mcts, aira-evolution, aira2-hidden or mle-star. assay plan shows what "
+        "it sets.",
     ),
     click.option("--seeds", default=3, show_default=True, type=Count(), help="Trials per task and agent."),
     click.option(
@@ -123,8 +124,8 @@ _WHAT = (
         "--policy",
         metavar="NAME",
         default=None,
-        help="Search policy of agents that have one, such as aide: greedy, mcts, evolution, restarts, random, or your "
-        "own as path.py:function.",
+        help="Search policy of agents that have one, such as aide: greedy, mcts, evolution, restarts, ablation, "
+        "random, or your own as path.py:function.",
     ),
     click.option(
         "--selection",

@@ -4,6 +4,7 @@ They are part of the test set, and agents see them among its inputs. The score o
 worse the second score is than that on the other rows says how far a solution carries.
 """
 
+import math
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -55,4 +56,5 @@ def judge_second(
 
 def _round(judged: Judgement) -> tuple[float | None, float | None]:
     error = judged.noise.error if judged.noise else None
-    return tuple(None if value is None else round(value, _DECIMALS) for value in (judged.score, error))  # type: ignore[return-value]
+    known = (value if value is not None and math.isfinite(value) else None for value in (judged.score, error))
+    return tuple(None if value is None else round(value, _DECIMALS) for value in known)  # type: ignore[return-value]

@@ -7,7 +7,7 @@ from typing import Literal
 from assay.records.events import CallFinished, CandidateScore, Event, Offered, OfferResult, Picked, Restarted
 
 MAX_CANDIDATES = 500
-"""Candidates of a trial that are kept; more are refused."""
+"""Candidates of a trial that are kept, and offers of an external agent that are answered; more are refused."""
 MAX_CHECKS = 100
 """Offers of a trial whose format is told: that a candidate is invalid may tell a bit about hidden data."""
 MAX_REPLIES = 30

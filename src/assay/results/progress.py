@@ -117,15 +117,33 @@ def load_progress(
         return None
 
 
-def grade_candidates(
-    folder: TrialFolder, task: Task, home: Home, digests: Sequence[str]
-) -> Iterator[tuple[str, Grade, tuple[float, float] | None]]:
-    """Yield the grade of each candidate of a trial, and its scores on both halves of the test rows, if known."""
+@dataclass(frozen=True)
+class ScoredCandidate:
+    """A candidate of a trial with its grade."""
+
+    digest: str
+    grade: Grade
+
+    @property
+    def halves(self) -> tuple[float, float] | None:
+        """The scores on one and on the other half of the test rows, if their noise is known."""
+        score, noise = self.grade.score, self.grade.noise
+        return score_halves(score, noise) if score is not None and noise and noise.deviations else None
+
+
+def grade_candidates(folder: TrialFolder, task: Task, home: Home, digests: Iterable[str]) -> Iterator[ScoredCandidate]:
+    """Yield the candidates of a trial with their grades on the test rows."""
     grader = _Grader(folder, task, home)
-    for digest in digests:
-        grade = grader.grade(digest)
-        known = grade.noise if grade.score is not None and grade.noise and grade.noise.deviations else None
-        yield digest, grade, score_halves(grade.score, known) if known and grade.score is not None else None
+    yield from (ScoredCandidate(digest, grader.grade(digest)) for digest in digests)
+
+
+def load_candidates(folder: TrialFolder, home: Home, digests: Iterable[str]) -> list[ScoredCandidate] | None:
+    """Return the same if all of them have been graded before; None otherwise."""
+    known = _GradeCache(home, folder.file)
+    try:
+        return [ScoredCandidate(digest, known[digest]) for digest in digests]
+    except KeyError:
+        return None
 
 
 def load_scores(folder: TrialFolder, submissions: Iterable[str | None], home: Home) -> dict[str, float]:

@@ -28,6 +28,7 @@ from assay.results.estimate import (
 from assay.results.frame import CONDITIONS, FORMAT, UNKNOWN, Frame, TrialRow, condition_of, describe_direction, group_by
 from assay.results.inference import ERROR_KINDS, FEWEST_TASKS, INTERVAL_METHOD, ErrorKind
 from assay.results.integrity import integrity_table
+from assay.results.picks import picks_table
 from assay.results.second import second_table
 from assay.results.variance import decompose_variance, describe_variance
 
@@ -107,7 +108,7 @@ def make_report(rows: Frame, error: ErrorKind = "tasks", *, explain: bool = Fals
             notes = describe_results(group, by_task, agents, error, explain=explain)
             costs = measure_costs(group) if any(row.cost for row in group) else []
             paid = [cost_table(costs)] if costs else []
-            makers = (integrity_table, second_table) if explain else (integrity_table,)
+            makers = (integrity_table, picks_table, second_table) if explain else (integrity_table,)
             further = [table for make in makers if (table := make(group))]
             overall = overall_table(agents, error)
             tables += [overall if explain else _shorten(overall, agents), *paid, *further, *forks]
@@ -238,7 +239,7 @@ def publication_tables(rows: Frame, error: ErrorKind = "tasks", columns: Sequenc
             notes += describe_pending(group)
             overall = overall_table(agents, error, notes)
             overall = overall.select(columns) if columns else overall
-            further = [table for make in (integrity_table, second_table) if (table := make(group))]
+            further = [table for make in (integrity_table, picks_table, second_table) if (table := make(group))]
             tables += [overall, *further, pivot_table(by_task)]
     return tables
 

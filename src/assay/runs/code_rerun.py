@@ -27,12 +27,17 @@ from assay.records.code import Code
 from assay.records.events import CandidateScore, Reran
 from assay.runs.fresh_lab import FreshLabs
 from assay.runs.trial_setup import find_format_problem
+from assay.tasks import Task
 
 SEED_OFFSET = 1_000_000
 _DEVIATIONS = 2.0
 _UNKNOWN_NOISE = 0.02
 """Share of a score that counts as noise where the noise of the test rows is not known."""
 _ROUNDING = 1.1e-5
+_UNSEEN_DEVIATIONS = 6.0
+"""Standard errors by which scores on seen and on unseen inputs may differ; those of random rows differ by 1 to 3."""
+_UNSEEN_SHARE = 1 / 3
+"""How much worse, at least, unseen inputs must come out where they are of other groups or times, or train on less."""
 _MAX_OUTPUT = 4_000
 _CLOCK = ".clock"
 _WITH_CLOCK = ("sh", "-c", f'PYTHONPATH="$PWD/{_CLOCK}" exec "$@"', "sh")
@@ -68,6 +73,8 @@ class _Date(datetime.date):
 
 datetime.datetime, datetime.date = _Datetime, _Date
 '''
+Scored = tuple[float | None, float | None]
+"""A score and its standard error."""
 _EXPLANATIONS: dict[RerunCause, str] = {
     "seed": "with the seed of the agent's own lab it comes out the same, with another one it does not",
     "state": "with the files of the agent's own lab it comes out the same, in a fresh lab it does not",
@@ -193,9 +200,47 @@ async def rerun_code(
         if unseen.content is None or judged is None or judged.score is None:
             reason = (judged.problem if judged else unseen.reason) or "there is no score"
             return fail("unseen inputs", f"on inputs that the agent never saw: {reason}")
+        grades = [await _grade(labs, rows) for rows in (run.content, split.rows(unseen.content, "test"))]
+        known = [(grade.score, grade.score_error) for grade in grades]
+        lower = grades[0].is_lower_better
+        if fault := find_unseen_fault(
+            *known, (judged.score, judged.error), lower=lower, is_random=_is_random(labs.task)
+        ):
+            return fail("unseen inputs", fault)
         event = event.model_copy(update={"unseen": keep(unseen.content)})
     content = labs.rows(run.content)
     return content, event.model_copy(update={"produced": keep(content)})
+
+
+def _is_random(task: Task) -> bool:
+    """Whether hidden rows are random ones like those of the test, not of other groups or times."""
+    own = (task.folder / "selection.py").is_file()
+    return not (own or task.selection.after or task.selection.group)
+
+
+def find_unseen_fault(first: Scored, again: Scored, unseen: Scored, *, lower: bool, is_random: bool) -> str | None:
+    """Return what scores on unseen inputs say of code that knows the seen ones; None if they agree.
+
+    `first` is that of its submission, and `again` that of the test rows when it got unseen inputs as well, and less to
+    train on. From the same run, random rows score alike; code with predictions written down for the seen inputs, or
+    labels of the training rows that are now unseen, does not. Code that looks at what it is given can pass that, but
+    not gain much by what it has written down.
+    """
+    if unseen[0] is None or unseen[1] is None:
+        return None
+    for (score, error), is_same_run in ((again, True), (first, False)):
+        if score is None or error is None or (is_same_run and not is_random):
+            continue
+        noise = math.hypot(error, unseen[1])
+        gain = unseen[0] - score if lower else score - unseen[0]
+        size = abs(gain) if is_same_run else gain
+        least = 0.0 if is_same_run else _UNSEEN_SHARE * max(abs(score), abs(unseen[0]))
+        if size > _UNSEEN_DEVIATIONS * noise + _ROUNDING and size > least:
+            return (
+                f"inputs that the agent saw score {score:.5g}, and others {unseen[0]:.5g}, with a noise of "
+                f"{noise:.2g}: predictions or labels are in the code"
+            )
+    return None
 
 
 async def _explain_failure(

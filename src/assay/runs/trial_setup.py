@@ -106,7 +106,17 @@ def open_offers(
         return None
     split = prepare_selection(home, load_prepared(home, task, file.edition, file.variant))
     check = partial(find_format_problem, task=task, home=home, file=file)
-    return Offers(split, file.selection, file.feedback, log, recorder.contents, recorder.clock, check, run_code)
+    return Offers(
+        split,
+        file.selection,
+        file.feedback,
+        log,
+        recorder.contents,
+        recorder.clock,
+        check,
+        file.resources.disk,
+        run_code,
+    )
 
 
 def find_format_problem(content: bytes, task: Task, home: Home, file: TrialFile) -> str | None:

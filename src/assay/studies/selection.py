@@ -157,12 +157,12 @@ def read_trial(folder: TrialFolder, task: Task, home: Home) -> SelectionTrial | 
     order = [digest for digest in find_offers(events) if digest in hidden]
     order = [digest for digest in order if digest in own] if own else order
     candidates, numbers = list[CandidateScores](), dict[str, int]()
-    for digest, grade, halves in grade_candidates(folder, task, home, order):
-        if grade.score is not None and math.isfinite(grade.score):
-            numbers[digest] = len(candidates)
-            tested = sign * grade.score
+    for each in grade_candidates(folder, task, home, order):
+        if each.grade.score is not None and math.isfinite(each.grade.score):
+            numbers[each.digest] = len(candidates)
+            tested, halves = sign * each.grade.score, each.halves
             parts = (sign * halves[0], sign * halves[1]) if halves else (tested, tested)
-            candidates.append(CandidateScores(own.get(digest), sign * hidden[digest], tested, parts))
+            candidates.append(CandidateScores(own.get(each.digest), sign * hidden[each.digest], tested, parts))
     if len(candidates) < _MIN_CANDIDATES:
         return f"it has {plural(len(candidates), 'candidate')}"
     file = folder.file

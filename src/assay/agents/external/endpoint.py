@@ -24,6 +24,7 @@ from assay.core.errors import ModelError, PromptTooLong, RequestRejected, UsageE
 from assay.models import MAIN, Message, Reply
 from assay.records import OutOfBudget
 from assay.records.events import OfferResult
+from assay.records.selection import MAX_CANDIDATES
 
 MAX_CONCURRENT = 8
 MAX_VALIDATIONS = 100
@@ -66,7 +67,7 @@ class Endpoint:
         self._validate = validate
         self._offer = offer or bench.offer
         self._pass_sampling = pass_sampling
-        self._validations = 0
+        self._validations = self._offers = 0
         self._errors = 0
         self._slots = anyio.CapacityLimiter(MAX_CONCURRENT)
         self._validating = anyio.Lock()
@@ -81,6 +82,9 @@ class Endpoint:
         if request.method in ("GET", "HEAD") and path.endswith("/health"):
             return json_response(200, {"status": "running"})
         if path.endswith("/offer"):
+            self._offers += 1
+            if self._offers > MAX_CANDIDATES:
+                return json_response(429, {"result": f"at most {MAX_CANDIDATES} offers are answered"})
             return json_response(200, {"result": (await self._offer()).reply})
         if request.method in ("GET", "HEAD") and path.endswith("/models"):
             return json_response(200, _list_models())

@@ -1,5 +1,8 @@
 """Identify contrails: the validation records are the test set, and their masks the answers."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 
@@ -30,8 +33,15 @@ def prepare_records(job: PrepareJob) -> pl.DataFrame:
         for record in records
         for band in (job.raw / "validation" / record).glob("band_*.npy")
     )
-    masks = [np.load(job.raw / "validation" / record / MASK)[..., 0] for record in records]
-    answers = pl.DataFrame(
+    answers = describe_masks(job.raw / "validation", records)
+    write(answers, job.private / "answers.csv")
+    return answers.select("record_id", pl.lit("-").alias("encoded_pixels"))
+
+
+def describe_masks(folder: Path, records: Sequence[str]) -> pl.DataFrame:
+    """Return the answers of records: their masks as text, and the size of each."""
+    masks = [np.load(folder / record / MASK)[..., 0] for record in records]
+    return pl.DataFrame(
         {
             "record_id": records,
             "encoded_pixels": [encode_mask(mask_from_pixels(mask), empty="-") for mask in masks],
@@ -39,5 +49,3 @@ def prepare_records(job: PrepareJob) -> pl.DataFrame:
             "width": [mask.shape[1] for mask in masks],
         }
     )
-    write(answers, job.private / "answers.csv")
-    return answers.select("record_id", pl.lit("-").alias("encoded_pixels"))
