@@ -348,8 +348,8 @@ def split_tables(job: SelectionJob) -> "pl.DataFrame":
     if sample is not None and data.public_sample:
         if sample.height != test.height:
             raise Unsplittable(f"{task.id}: a submission does not have one row for each test row")
-        first = sample.head(1).select(pl.exclude(id)).select(pl.all().repeat_by(hidden.height).explode())
-        constant = first.with_columns(hidden[id]).select(sample.columns)
+        first = sample.head(1).select(pl.exclude(id))
+        constant = hidden.select(id).join(first, how="cross", maintain_order="left").select(sample.columns)
         tables[data.public_sample] = pl.concat([sample, constant])[order]
     for name, table in tables.items():
         write(table, job.public / name)

@@ -201,11 +201,9 @@ async def rerun_code(
             reason = (judged.problem if judged else unseen.reason) or "there is no score"
             return fail("unseen inputs", f"on inputs that the agent never saw: {reason}")
         grades = [await _grade(labs, rows) for rows in (run.content, split.rows(unseen.content, "test"))]
-        known = [(grade.score, grade.score_error) for grade in grades]
-        lower = grades[0].is_lower_better
-        if fault := find_unseen_fault(
-            *known, (judged.score, judged.error), lower=lower, is_random=_is_random(labs.task)
-        ):
+        first_score, again = ((each.score, each.score_error) for each in grades)
+        hidden, lower = (judged.score, judged.error), grades[0].is_lower_better
+        if fault := find_unseen_fault(first_score, again, hidden, lower=lower, is_random=_is_random(labs.task)):
             return fail("unseen inputs", fault)
         event = event.model_copy(update={"unseen": keep(unseen.content)})
     content = labs.rows(run.content)

@@ -26,7 +26,7 @@ def split(job: SelectionJob) -> pl.DataFrame:
     described["train"] = [entry for entry in described["train"] if entry not in moved]
     for side, entries in described.items():
         (job.public / f"{side}_metadata.json").write_text(json.dumps(entries))
-    answers = describe_masks(job.source / "train", hidden)
+    answers = describe_masks(job.source / "train", hidden).cast(pl.String)
     empty = answers.select("record_id", encoded_pixels=pl.lit("-"))
     write(pl.concat([read(job.source / SAMPLE), empty]), job.public / SAMPLE)
     return answers
