@@ -95,6 +95,10 @@ def test_code_that_knows_the_inputs_it_saw_scores_otherwise_on_others(score, aga
         assert (fault is not None) is found, fault
 
 
+def test_a_perfect_error_on_unseen_inputs_has_no_noise():
+    assert find_unseen_fault((0.17, 0.01), (0.17, 0.01), (0.0, None), lower=True, is_random=True)
+
+
 def test_a_rerun_that_was_interrupted_ends_the_same_from_any_moment_of_its_log(tiny):
     trial, _ = run(tiny, "SubmitsCode", "--selection", "hidden")
     lines = trial.events.read_bytes().splitlines(keepends=True)

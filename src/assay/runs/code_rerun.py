@@ -224,18 +224,21 @@ def find_unseen_fault(first: Scored, again: Scored, unseen: Scored, *, lower: bo
     labels of the training rows that are now unseen, does not. Code that looks at what it is given can pass that, but
     not gain much by what it has written down.
     """
-    if unseen[0] is None or unseen[1] is None:
+    unseen_score, unseen_error = unseen
+    if lower and unseen_score == 0:
+        unseen_error = 0.0  # a perfect score, whose noise is not known because no row differs
+    if unseen_score is None or unseen_error is None:
         return None
     for (score, error), is_same_run in ((again, True), (first, False)):
         if score is None or error is None or (is_same_run and not is_random):
             continue
-        noise = math.hypot(error, unseen[1])
-        gain = unseen[0] - score if lower else score - unseen[0]
+        noise = math.hypot(error, unseen_error)
+        gain = unseen_score - score if lower else score - unseen_score
         size = abs(gain) if is_same_run else gain
-        least = 0.0 if is_same_run else _UNSEEN_SHARE * max(abs(score), abs(unseen[0]))
+        least = 0.0 if is_same_run else _UNSEEN_SHARE * max(abs(score), abs(unseen_score))
         if size > _UNSEEN_DEVIATIONS * noise + _ROUNDING and size > least:
             return (
-                f"inputs that the agent saw score {score:.5g}, and others {unseen[0]:.5g}, with a noise of "
+                f"inputs that the agent saw score {score:.5g}, and others {unseen_score:.5g}, with a noise of "
                 f"{noise:.2g}: predictions or labels are in the code"
             )
     return None
