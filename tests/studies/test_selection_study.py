@@ -46,6 +46,8 @@ def test_without_own_metrics_only_the_final_pick_is_known():
 
 def test_an_agent_that_picks_badly_gains_by_hidden_selection(tiny):
     assert tiny.call(*tiny.run_words("PicksBadly"), "--selection", "report").returncode == 0
+    short, explained = (tiny.call("report", str(tiny.out), *words).stdout.split() for words in ((), ("--explain",)))
+    assert "PicksBadly 1 2 0.0000 1.000 1.000" in " ".join(explained) and "Oracle" not in short
     done = tiny.call("study", "selection", str(tiny.out), "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["tables"]["selection"]["rows"]
