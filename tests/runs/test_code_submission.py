@@ -75,7 +75,7 @@ def test_code_that_depends_on_the_time_is_told_apart(tiny):
 
 
 @pytest.mark.parametrize(
-    ("score", "again", "unseen", "is_random", "found"),
+    ("score", "again", "unseen", "is_random", "is_fault"),
     [
         (0.95, 0.93, 0.90, True, False),  # less than six standard errors of the difference
         (0.95, 0.95, 0.75, True, True),  # written down, and something simple for other inputs
@@ -88,11 +88,11 @@ def test_code_that_depends_on_the_time_is_told_apart(tiny):
         (0.95, 0.95, None, True, False),  # without a score there is nothing to compare
     ],
 )
-def test_code_that_knows_the_inputs_it_saw_scores_otherwise_on_others(score, again, unseen, is_random, found):
+def test_code_that_knows_the_inputs_it_saw_scores_otherwise_on_others(score, again, unseen, is_random, is_fault):
     for lower in (False, True):
         scores = [(None if each is None else 1 / each if lower else each, 0.006) for each in (score, again, unseen)]
         fault = find_unseen_fault(*scores, lower=lower, is_random=is_random)
-        assert (fault is not None) is found, fault
+        assert (fault is not None) is is_fault, fault
 
 
 def test_a_perfect_error_on_unseen_inputs_has_no_noise():
