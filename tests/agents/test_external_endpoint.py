@@ -382,6 +382,36 @@ async def test_concurrent_calls_wait_while_the_budget_cannot_pay_for_all_of_them
     assert refused == ["tokens"] * 9
 
 
+@pytest.mark.parametrize(
+    ("model", "settings", "asked", "together"),
+    [
+        ("openai/gpt-5", ModelSettings(max_tokens=1_000), None, 3),  # with 32,000 tokens for reasoning
+        ("openai/gpt-5", ModelSettings(max_tokens=1_000, reasoning_effort="none"), None, 8),
+        ("openai/gpt-5", ModelSettings(), None, 1),  # whose replies have up to 128,000
+        ("openai/gpt-5", ModelSettings(), 1_000, 8),
+        ("openai/unknown", ModelSettings(), None, 3),  # as if 32,768 were the limit
+    ],
+)
+async def test_as_many_calls_run_at_once_as_the_budget_pays_for_with_their_reasoning(model, settings, asked, together):
+    budget, under_way, most = ModelBudget(Clock(Budget(time=600, steps=50, tokens=100_000))), 0, 0
+    sampling = Sampling(max_tokens=asked) if asked else None
+
+    async def ask():
+        nonlocal under_way, most
+        async with budget.reserve(
+            Models({"main": model}, settings, prices=Prices()), "main", [Message(role="user")], [], sampling
+        ):
+            under_way += 1
+            most = max(most, under_way)
+            await anyio.wait_all_tasks_blocked()
+            under_way -= 1
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(ask)
+    assert most == together
+
+
 def test_calls_that_wait_at_the_same_time_wait_once():
     now = 0.0
     clock = Clock(Budget(time=600, steps=50, working=30), lambda: now)

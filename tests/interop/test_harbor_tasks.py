@@ -130,13 +130,17 @@ def test_an_exported_task_is_run_as_itself(assay: Assay, tmp_path: Path):
     assert "it is Assay's own task; run bait/repeated-rows instead" in done.stderr
 
 
-def test_links_out_of_a_task_are_not_followed(tmp_path: Path):
-    secret = tmp_path / "secret"
-    secret.write_text("key")
+@pytest.mark.parametrize(
+    "link", ["instruction.md", "environment/data", "environment", "tests", "environment/data/more"]
+)
+def test_links_out_of_a_task_are_not_followed(tmp_path: Path, link: str):
     folder = write_task(tmp_path / "greeting", GREETING)
-    (folder / "instruction.md").unlink()
-    (folder / "instruction.md").symlink_to(secret)
-    assert "cannot be read" in "; ".join(read_task(folder).obstacles)
+    if (folder / link).exists():
+        (folder / link).rename(tmp_path / "secret")
+    else:
+        (tmp_path / "secret").write_text("key")
+    (folder / link).symlink_to(tmp_path / "secret")
+    assert f"{link} is a link or a special file" in "; ".join(read_task(folder).obstacles)
 
 
 def test_a_dockerfile_is_followed_as_far_as_labs_can():

@@ -132,6 +132,34 @@ def remove_last_seed(finished) -> None:
     finished.forger.remove(finished.trials[2])
 
 
+def remove_agent(finished) -> None:
+    for trial in finished.trials[1::2]:
+        finished.forger.remove(trial)
+
+
+def remove_seeds(finished) -> None:
+    """Leave only the first seed, and claim that no other was planned."""
+    for trial in finished.trials[2:]:
+        finished.forger.remove(trial)
+    for trial in finished.trials:
+        finished.forger.rewrite(trial, plan=lambda plan: plan.update(planned_seeds=1))
+
+
+def leave_reruns(finished) -> None:
+    """Have a trial repeat one that is gone."""
+    trial = finished.trials[0]
+    finished.forger.rewrite(trial, plan=lambda plan: plan.update(replaces="gone"))
+
+
+def hide_time(events: Events) -> None:
+    """Claim that nearly no time was counted while a command ran for half a minute."""
+    shift(events, lambda number, time: time + timedelta(seconds=40 * number))
+    restate(events)
+    finished = first(events, "call_finished")
+    finished["result"]["seconds"], finished["used"]["elapsed"] = 30.0, 0.001
+    first(events, "submitted")["state"]["elapsed"] = 0.002
+
+
 def created_later(finished) -> None:
     later = (datetime.now(UTC) + timedelta(days=2)).isoformat(timespec="seconds")
     change(finished.run.path / "run.json", lambda run: run.update(created_at=later))
@@ -214,6 +242,10 @@ FORGERIES: dict[str, tuple[Attack, str]] = {
     "an agent that could have worked": (excuse(0), "but agent starter can work on tiny/coin"),
     "a removed first seed": (remove_first_seed, "seed 1 of 2 is missing"),
     "a removed last seed": (remove_last_seed, "seed 2 of 2 is missing"),
+    "a removed agent": (remove_agent, "a registered plan has 4 trials, but the run has 2"),
+    "removed seeds that were never planned": (remove_seeds, "a registered plan has 4 trials, but the run has 2"),
+    "a rerun of what is gone": (leave_reruns, "which the run does not have: that was removed"),
+    "a long command that took no time of the trial": (rewrite(events=hide_time), "but only 0.001 were counted"),
     "a run that is younger than its trials": (created_later, "before the run was created"),
     "events that run backwards": (rewrite(1, events=with_state(swap_times)), "is earlier than event"),
     "events of 1999": (rewrite(events=with_state(shift_all(-9_800))), "before there was this software"),
@@ -280,6 +312,44 @@ def test_copied_replies_are_found_with_all_times_changed_unless_the_model_repeat
     for trial in conversations.trials:
         conversations.forger.rewrite(trial, plan=hosted, events=served)
     assert "characters of its models' replies are those of" in said(verify(conversations), "error")
+
+
+def test_a_copied_conversation_with_other_times_is_found_by_how_long_its_calls_took(conversations):
+    def move(events: Events) -> None:
+        shift(events, lambda number, time: time + timedelta(hours=1, milliseconds=7 * number + 3 * (number % 2)))
+        restate(events)
+
+    conversations.forger.copy(conversations.trials[0], seed=3, events=move)
+    assert "its calls took exactly as long as those of" in said(verify(conversations), "error")
+
+
+def replies(events: Events) -> list[dict[str, Any]]:
+    return [event["result"]["reply"] for event in events if event.get("result", {}).get("reply")]
+
+
+def negative(field: str) -> Callable[[Events], None]:
+    """Count less than was used, by one reply that used less than nothing."""
+
+    def edit(events: Events) -> None:
+        replies(events)[0]["usage"][field] = -1_000_000
+        first(events, "submitted")["state"]["tokens"] = -500_000
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("prices", "edit", "words"),
+    [
+        ({}, negative("input_tokens"), "has less than no tokens"),
+        ({}, lambda events: replies(events)[0]["usage"].update(cost=-1.0), "costs -1.0 dollars"),
+        ({"scripted/*": {"input": 1e6, "output": 1e6}}, lambda events: None, "by the prices of the trial"),
+        ({"scripted/*": {"input": "free"}}, lambda events: None, "its prices are none"),
+    ],
+    ids=["tokens", "cost", "prices", "no prices"],
+)
+def test_usage_that_cannot_be_is_found(conversations, prices, edit, words):
+    conversations.forger.rewrite(conversations.trials[0], plan=lambda plan: plan.update(prices=prices), events=edit)
+    assert words in said(verify(conversations), "error")
 
 
 def test_replies_of_another_model_and_a_model_without_replies_are_found(conversations):

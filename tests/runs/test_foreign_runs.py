@@ -99,6 +99,17 @@ def test_an_executor_that_a_record_names_is_not_loaded(tiny: TinyRun, planted: P
     assert not planted.exists()
 
 
+def test_jobs_that_a_record_claims_to_have_are_neither_run_nor_cancelled_unasked(tiny: TinyRun):
+    assert tiny.call(*tiny.run_words("starter")).returncode == 0
+    trial = make_foreign(tiny, lambda content: content.update(label="another"))
+    (tiny.out / "slurm").mkdir()
+    (trial / "job").write_text("17")
+    refused = tiny.call("resume", str(tiny.out), "--on", "slurm")
+    assert refused.returncode == 2, refused.stderr
+    assert "have Slurm run the jobs in" in refused.stderr and "wait for job 17 of the scheduler" in refused.stderr
+    assert tiny.call("resume", str(tiny.out)).returncode == 0, "on this machine, they mean nothing"
+
+
 def test_a_run_with_nothing_but_labs_needs_no_trust(tiny: TinyRun, home: Home):
     assert tiny.call(*tiny.run_words("starter")).returncode == 0
     make_foreign(tiny, lambda content: content.update(label="another"))
@@ -131,6 +142,18 @@ def test_a_suite_from_elsewhere_runs_its_code_only_if_it_is_trusted(
     planted.unlink()
     assert assay("--tasks", theirs, "prepare", "tiny", "--again").returncode == 0  # it is remembered
     assert planted.exists()
+
+
+@pytest.mark.parametrize("task", ["../beside", "/beside", "..", ""])
+def test_the_tasks_of_a_suite_are_in_its_folder(assay: Assay, planted: Path, theirs: Path, task: str):
+    """Otherwise a suite without code would run that of another folder, of which nobody was asked."""
+    (theirs / "coin").rename(theirs.parent / "beside")
+    named = str(theirs.parent / "beside") if task == "/beside" else task
+    text = (theirs / "suite.toml").read_text().replace('tasks = ["coin"]', f'tasks = ["{named}"]')
+    (theirs / "suite.toml").write_text(text)
+    refused = assay("--tasks", theirs, "prepare", "tiny")
+    assert refused.returncode == 2 and "not a file name" in refused.stderr, refused.stderr
+    assert not planted.exists()
 
 
 @pytest.mark.parametrize("disguise", ["none", "a link", "beside the task"])

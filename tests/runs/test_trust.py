@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +13,9 @@ import pytest
 sys.path.append(str(Path(__file__).parent.parent / "models"))  # for the server with OpenAI's protocol
 
 from server import KEY, ModelServer
+
+from assay.runs.job import JobSpec
+from assay.runs.worker import start
 
 PLAN = 'format = "plan/1"\ntasks = ["tiny"]\nseeds = 1\n'
 CODE = 'import pathlib\npathlib.Path("PWNED").touch()\n'
@@ -57,6 +61,11 @@ RISKS = {
     ),
     "an executor": ('agents = ["starter"]\non = "evil.py:Evil"\n', "evil.py on this machine (SHA-256 "),
     "a cluster": ('agents = ["starter"]\non = "ray://evil:1"\n', "run trials, with your API keys, at ray://evil:1"),
+    "tasks of Harbor": ('agents = ["starter"]\ntasks = ["harbor:/etc"]\n', "let labs read the tasks in /etc"),
+    "prices below those of the provider": (
+        'agents = ["research"]\nmodels = ["openai/gpt-4o"]\n[prices."openai/*"]\ninput = 0\noutput = 0\n',
+        "count openai/gpt-4o at $0 for a million tokens in and out, where the list price is $",
+    ),
     "options of Slurm": ('agents = ["starter"]\non = "slurm"\n[slurm]\nwrap = "rm -rf /"\n', "pass wrap=rm -rf / to"),
 }
 
@@ -89,7 +98,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("command", ["plan", "run"])
 @pytest.mark.parametrize(("text", "risk"), RISKS.values(), ids=RISKS.keys())
 def test_a_plan_file_is_refused_without_a_terminal(tiny, folder: Path, text: str, risk: str, command: str):
-    (folder / "plan.toml").write_text(PLAN + text)
+    beginning = PLAN if "\ntasks =" not in text else 'format = "plan/1"\n'
+    (folder / "plan.toml").write_text(beginning + text)
     before = sorted(folder.parent.rglob("*"))
     done = tiny.call(command, "plan.toml")
     assert (done.returncode, risk in done.stderr) == (2, True), done.stderr
@@ -148,6 +158,26 @@ def test_a_link_among_descriptions_is_not_read(tiny, folder: Path):
     (folder / "coin.md").symlink_to(folder.parent / "secret")
     done = tiny.call("run", "tiny", "--agent", "starter", "--descriptions", ".", "--out", "mine")
     assert done.returncode == 2 and "the description cannot be read" in done.stderr, done.stderr
+
+
+SHADOWS = ("random", "selectors", "signal", "multiprocessing", "pydantic", "anyio", "polars", "submitit", "pip")
+
+
+def test_no_module_of_the_current_folder_runs(tiny, folder: Path):
+    """Fork servers and `python -m` look there first; the command itself, which pip installed, does not."""
+    for name in SHADOWS:
+        (folder / f"{name}.py").write_text("import pathlib; pathlib.Path(__file__).with_name('PWNED').touch()\n1 / 0\n")
+    command = [Path(sys.executable).with_name("assay"), "--tasks", Path(__file__).parent.parent / "tiny"]
+    variables = {**os.environ, "ASSAY_HOME": str(tiny.home.root)}
+    for words in (
+        ["run", "tiny", "--agent", "starter", "--seeds", "2", "--out", "mine", "--quiet", "--view"],
+        ["prepare", "tiny", "--again", "--jobs", "2", "--quiet"],
+    ):
+        done = subprocess.run([*command, *words], env=variables, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert not (folder / "PWNED").exists(), words
+    with start(JobSpec(kind="run", trial=next((folder / "mine/trials").iterdir()), home=tiny.home.root)) as worker:
+        assert worker.wait(timeout=300) == 0 and not (folder / "PWNED").exists()
 
 
 @pytest.mark.parametrize(("answer", "expected"), [("n", "plan.toml is not trusted"), ("y", "1 trial, 0 done")])

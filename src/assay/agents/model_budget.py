@@ -23,7 +23,7 @@ TOKENS_PER_MESSAGE = 16
 KNOWN_PROMPTS = 64
 """Prompts whose tokens are remembered, because others may begin with them."""
 ASSUMED_REPLY = 32_768
-"""Tokens to set aside for a reply if the model's settings do not limit its length."""
+"""Tokens to set aside for a reply if nothing limits its length."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def estimate_usage(
     models: "Models", role: str, prompt_tokens: int, *, priced: bool, max_reply: int | None = None
 ) -> CallEstimate:
     """Return what a call may use, by the tokens of its prompt and the limit on replies, the model's or the call's."""
-    reply_tokens = models.settings(role).max_tokens or max_reply or ASSUMED_REPLY
+    reply_tokens = models.max_reply(role, max_reply) or ASSUMED_REPLY
     prompt_cost, reply_cost = models.estimate_cost(role, prompt_tokens, reply_tokens) if priced else (0.0, 0.0)
     return CallEstimate(prompt_tokens, reply_tokens, prompt_cost, reply_cost)
 

@@ -62,7 +62,7 @@ def viewing(run: Path) -> Iterator[None]:
     """Serve the pages of a run from another process until the block ends, and open them where there is a screen."""
     has_screen = sys.stderr.isatty() and any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
     process = subprocess.Popen(
-        [sys.executable, "-m", "assay", "view", str(run), *(["--open"] if has_screen else [])],
+        [sys.executable, "-P", "-m", "assay", "view", str(run), *(["--open"] if has_screen else [])],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

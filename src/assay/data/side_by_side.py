@@ -1,6 +1,5 @@
 """Preparing several tasks at a time, each in a process of its own, as many as fit into the memory."""
 
-import multiprocessing
 import os
 import threading
 import time
@@ -16,6 +15,7 @@ from typing import NamedTuple
 
 from assay.core.errors import AssayError
 from assay.core.home import Home
+from assay.core.own_path import start_fork_server
 from assay.core.progress import Advance, Progress
 from assay.core.text import plural
 from assay.data.store import PrepareOptions, prepare
@@ -79,8 +79,7 @@ def prepare_all(
     A task starts when one of `jobs` processes is free and the memory that it takes fits into `memory` together with
     those that are running; one that takes more than that runs alone. Smaller ones may start before it.
     """
-    multiprocessing.set_forkserver_preload(["assay.data.store"])
-    context = multiprocessing.get_context("forkserver")
+    context = start_fork_server("assay.data.store")
     waiting, running = list(preparations), dict[Future[None], Preparation]()
     with (
         progress.stage(f"Preparing {plural(len(waiting), 'task')}", len(waiting)) as advance,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from assay.core.disk import write_json
 from assay.core.errors import AssayError, UsageError
 from assay.core.home import Home
+from assay.core.own_path import start_fork_server
 from assay.core.progress import Advance, Progress
 from assay.grading.result import Grade
 from assay.tasks import Registry, Task
@@ -232,10 +233,8 @@ def _map_in_pool(
     entries: Sequence[BatchEntry], config: BatchConfig, workers: int
 ) -> Iterator[tuple[BatchEntry, Grade | NotGraded]]:
     from concurrent.futures import ProcessPoolExecutor
-    from multiprocessing import get_context
 
-    context = get_context("forkserver")
-    context.set_forkserver_preload(["assay.grading.grade"])
+    context = start_fork_server("assay.grading.grade")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
         yield from zip(entries, pool.map(_grade_alone, entries, [config] * len(entries)), strict=True)
 

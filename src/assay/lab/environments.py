@@ -371,7 +371,7 @@ def _exclude_files(interpreter: _Interpreter, files: tuple[str, ...]) -> None:
 def _pip() -> list[str]:
     """Return the command that runs pip: the installed one, or else the one bundled with Python."""
     if importlib.util.find_spec("pip"):
-        return [sys.executable, "-m", "pip"]
+        return [sys.executable, "-P", "-m", "pip"]
     if importlib.util.find_spec("ensurepip"):
         import ensurepip
 

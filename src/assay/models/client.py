@@ -115,6 +115,13 @@ class Models:
         """Return the tokens of a text, or None if the provider of the model does not say which they are."""
         return await self._client(role).split_tokens(text)
 
+    def max_reply(self, role: str, asked: int | None = None) -> int | None:
+        """Return the most tokens that a reply can have, if a request asks for at most `asked`; None if unknown."""
+        from assay.models.convert import max_reply
+
+        settings = self.settings(role)
+        return asked if asked and settings.max_tokens is None else max_reply(settings, self.name(role))
+
     def estimate_cost(self, role: str, prompt_tokens: int, reply_tokens: int) -> tuple[float, float]:
         """Return what a prompt and a reply of these lengths cost in US dollars; an unknown price counts as 0."""
         name = self.name(role)

@@ -97,14 +97,11 @@ def generate_config(settings: ModelSettings, name: str) -> GenerateConfig:
     Providers count reasoning as part of the output, so a model that reasons gets room for it. Our tools are never
     replaced by a provider's own of the same name.
     """
-    attempt, max_tokens = settings.attempt_timeout, settings.max_tokens
-    info = get_model_info(name) if max_tokens is not None else None
-    if max_tokens is not None and info and info.reasoning and _reasons(name, settings, info.reasoning_effort_default):
-        max_tokens = min(max_tokens + settings.reasoning_room, info.output_tokens or 10**9)
+    attempt = settings.attempt_timeout
     return GenerateConfig(
         temperature=settings.temperature,
         top_p=settings.top_p,
-        max_tokens=max_tokens,
+        max_tokens=None if settings.max_tokens is None else max_reply(settings, name),
         stop_seqs=list(settings.stop) or None,
         seed=settings.seed,
         reasoning_effort=settings.reasoning_effort,
@@ -116,6 +113,17 @@ def generate_config(settings: ModelSettings, name: str) -> GenerateConfig:
         attempt_timeout=max(1, round(attempt)) if attempt is not None else None,
         internal_tools=False,
     )
+
+
+def max_reply(settings: ModelSettings, name: str) -> int | None:
+    """Return the most tokens that a reply of the model `name` can have, with its reasoning; None if that is unknown."""
+    info = get_model_info(name)
+    most = info.output_tokens if info else None
+    if settings.max_tokens is None:
+        return most
+    if info and info.reasoning and _reasons(name, settings, info.reasoning_effort_default):
+        return min(settings.max_tokens + settings.reasoning_room, most or 10**9)
+    return settings.max_tokens
 
 
 def _reasons(name: str, settings: ModelSettings, default_effort: str | None) -> bool:

@@ -63,10 +63,13 @@ class Prices(Model):
 
     def cost(self, name: str, usage: Usage) -> float | None:
         """Return the cost of one request to a model, or None if its price is unknown."""
+        own = self.own_price(name)
+        return own.cost(usage) if own else _list_price(name, usage)
+
+    def own_price(self, name: str) -> Price | None:
+        """Return the user's own price of a model, if there is one."""
         matches = [key for key in self.models if _matches(key, name)]
-        if matches:
-            return self.models[max(matches, key=len)].cost(usage)
-        return _list_price(name, usage)
+        return self.models[max(matches, key=len)] if matches else None
 
     def is_free(self, name: str) -> bool:
         """Whether a model costs nothing: it runs here, is a script, or its price is 0."""

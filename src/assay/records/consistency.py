@@ -5,7 +5,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import assert_never
 
+from pydantic import ValidationError
+
 from assay.core.errors import RecordError
+from assay.models.prices import Prices
 from assay.models.settings import MAIN
 from assay.records.content_store import decode_inline
 from assay.records.events import (
@@ -165,17 +168,18 @@ def _check_dates(events: Sequence[Event], created_at: datetime) -> Iterator[str]
 
 def _check_durations(events: Sequence[Event]) -> Iterator[str]:
     """Find calls that took longer than the time between their events, and a clock that runs faster than time."""
-    started: dict[int, CallStarted] = {}
+    started: dict[int, tuple[CallStarted, float]] = {}
     before: CallFinished | None = None
     starts = 0
     for event in events:
         if isinstance(event, Started | Restarted):
             starts += 1
         elif isinstance(event, CallStarted):
-            started[event.number] = event
+            started[event.number] = event, before.used.elapsed if before else 0.0
         elif isinstance(event, CallFinished) and event.call in started:
-            seconds = _duration(event.result)
-            between = (event.time - started[event.call].time).total_seconds()
+            seconds = find_duration(event.result)
+            start, counted = started[event.call]
+            between = (event.time - start.time).total_seconds()
             if seconds is not None and not -_CLOCK_SLACK < seconds < between * _CLOCK_DRIFT + _CLOCK_SLACK:
                 yield f"event {event.number} says that a call took {seconds:g} seconds, but there are only {between:g}"
             if starts < 2 and before:  # later, the calls that are replayed set the clock
@@ -186,10 +190,14 @@ def _check_durations(events: Sequence[Event]) -> Iterator[str]:
                         f"{used:g} seconds were counted between events {before.number} and {event.number}, "
                         f"which are {between:g} seconds apart"
                     )
+            used = event.used.elapsed - counted
+            if starts < 2 and seconds is not None and seconds > used * _CLOCK_DRIFT + _CLOCK_SLACK:
+                yield f"event {event.number} ends a call of {seconds:g} seconds, but only {used:g} were counted"
             before = event
 
 
-def _duration(result: AnyResult) -> float | None:
+def find_duration(result: AnyResult) -> float | None:
+    """Return how many seconds a call took, if its result says so."""
     match result:
         case CommandResult(seconds=seconds) | PythonResult(seconds=seconds) | ExternalProcessResult(seconds=seconds):
             return seconds
@@ -247,12 +255,23 @@ def _check_usage(file: TrialFile, events: Sequence[Event], state: State) -> Iter
         yield f"the trial ran for {state.elapsed:,.0f} seconds, but its budget is {budget.time:,.0f}"
     if state.steps > budget.steps:
         yield f"the trial took {state.steps:,} steps, but its budget is {budget.steps:,}"
-    last_life = _after_last_start(events)
+    last_life, prices = _after_last_start(events), Prices()
+    try:
+        prices = Prices.model_validate({"models": file.prices})
+    except ValidationError:
+        yield "its prices are none"
     calls = [event for event in last_life if isinstance(event, CallFinished)]
     replies = [event.result.reply for event in calls if isinstance(event.result, ModelResult) and event.result.reply]
     tokens = sum(reply.usage.total_tokens for reply in replies)
     if state.tokens < tokens:
         yield f"{state.tokens:,} tokens were counted, but the replies of the models add up to {tokens:,}"
+    for reply in replies:
+        usage, price = reply.usage, prices.own_price(reply.model)
+        if min(usage.input_tokens, usage.output_tokens, usage.cached_tokens, usage.cache_write_tokens) < 0:
+            yield f"a reply of {reply.model} has less than no tokens"
+        due = price.cost(usage) if price else usage.cost
+        if due is not None and (usage.cost is None or due < 0 or abs(due - usage.cost) > _ROUNDING):
+            yield f"a reply of {reply.model} costs {usage.cost} dollars, but {due:g} by the prices of the trial"
     costs = [reply.usage.cost for reply in replies]
     known = sum(cost for cost in costs if cost is not None)
     if state.cost is not None and (None in costs or state.cost + _ROUNDING < known):

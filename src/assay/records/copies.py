@@ -1,18 +1,19 @@
 """Copies of trials: a trial that was copied as another seed, or under another name.
 
-Two trials of a deterministic agent have the same commands, outputs and submissions, but never the same times: how long
-each event took is measured to the microsecond. Two conversations with a model differ in what it replied. So a copy
-has the times of another trial, or its replies. Models that run on one machine, or that follow a script, repeat their
-replies; so may one that is asked for its most likely tokens only.
+Two trials of a deterministic agent have the same commands, outputs and submissions, but never the same times: when each
+event took place is recorded to the microsecond, and how long a call took to the millisecond. Two conversations with a
+model differ in what it replied. So a copy has the times of another trial, or its replies. Models that run on one
+machine, or that follow a script, repeat their replies; so may one that is asked for its most likely tokens only.
 """
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 
 from assay.core.quantities import FiniteFloat, Model, Sha256
 from assay.models.messages import Message
+from assay.records.consistency import find_duration
 from assay.records.events import CallFinished, Event, ModelResult, Started, Submitted
 from assay.records.trial import TrialFile
 
@@ -23,12 +24,16 @@ _PRECISION = 1e-4
 _LONG_INTERVAL = 0.1
 _MIN_INTERVALS = 5
 _MIN_SHARE = 0.8
+_SHORT = 0.01
+_SERIES = 6
+"""Consecutive durations of at least 10 ms, in ms, that do not repeat by chance: three calls, two durations of each."""
 _LONG_REPLY = 200
 _MIN_CHARACTERS = 1000
 
 
 class Fingerprint(Model):
-    """What only one trial can have: the seconds between its events, and digests of long replies with their lengths."""
+    """What only one trial can have: the seconds between its events, how long its calls took by its clock, and digests
+    of long replies with their lengths."""
 
     trial: str
     task: str
@@ -36,6 +41,7 @@ class Fingerprint(Model):
     starter: bool = False
     submission: Sha256 | None = None
     intervals: tuple[FiniteFloat, ...] = ()
+    durations: tuple[FiniteFloat, ...] = ()
     replies: tuple[tuple[Sha256, int], ...] = ()
 
 
@@ -45,6 +51,7 @@ def take_fingerprint(file: TrialFile, events: Sequence[Event]) -> Fingerprint:
     own = events[first:]
     submitted = next((event for event in own if isinstance(event, Submitted)), None)
     intervals = (later.time - earlier.time for earlier, later in pairwise(own))
+    durations = (duration for event in own if isinstance(event, CallFinished) for duration in _durations(event))
     texts = dict[str, int]()
     if not _repeats_replies(file):
         for event in own:
@@ -59,6 +66,7 @@ def take_fingerprint(file: TrialFile, events: Sequence[Event]) -> Fingerprint:
         starter=file.agent == "starter",
         submission=submitted.submission.sha256 if submitted else None,
         intervals=tuple(round(interval.total_seconds(), 6) for interval in islice(intervals, _MAX_INTERVALS)),
+        durations=tuple(islice(durations, _MAX_INTERVALS)),
         replies=tuple(texts.items()),
     )
 
@@ -69,6 +77,7 @@ class CopyFinder:
     def __init__(self) -> None:
         self._by_total: dict[int, list[Fingerprint]] = defaultdict(list)
         self._by_interval: dict[int, set[str]] = defaultdict(set)
+        self._by_durations: dict[tuple[float, ...], str] = {}
         self._by_reply: dict[str, set[str]] = defaultdict(set)
 
     def add(self, new: Fingerprint) -> str | None:
@@ -77,13 +86,15 @@ class CopyFinder:
         self._by_total[_bucket(sum(new.intervals), _MAX_INTERVALS * _PRECISION)].append(new)
         for interval in _long_intervals(new):
             self._by_interval[_bucket(interval)].add(new.trial)
+        for part in _parts(new.durations):
+            self._by_durations.setdefault(part, new.trial)
         for digest, _ in new.replies:
             self._by_reply[digest].add(new.trial)
         return reason
 
     def find(self, new: Fingerprint) -> str | None:
         """Return which of the trials a new one is a copy of, and why, or None if it is not."""
-        return self._find_same_times(new) or self._find_same_replies(new)
+        return self._find_same_times(new) or self._find_same_durations(new) or self._find_same_replies(new)
 
     def _find_same_times(self, new: Fingerprint) -> str | None:
         total = _bucket(sum(new.intervals), _MAX_INTERVALS * _PRECISION)
@@ -101,6 +112,14 @@ class CopyFinder:
         for trial, count in matches.most_common(1):
             if count >= max(_MIN_INTERVALS, _MIN_SHARE * len(long)):
                 return f"{count:,} of its {len(long):,} long intervals are those of {trial}: it is a copy"
+        return None
+
+    def _find_same_durations(self, new: Fingerprint) -> str | None:
+        parts = _parts(new.durations)
+        matches = Counter(trial for part in parts if (trial := self._by_durations.get(part)))
+        for trial, count in matches.most_common(1):
+            if count >= _MIN_SHARE * len(parts):
+                return f"its calls took exactly as long as those of {trial}: it is a copy"
         return None
 
     def _find_same_replies(self, new: Fingerprint) -> str | None:
@@ -139,6 +158,19 @@ def find_copied_entry(new: Sequence[Fingerprint], known: Sequence[Fingerprint]) 
     if copied and len(copied) > len(submitted) / 2:
         return f"{len(copied):,} of its {len(submitted):,} submissions are the same files, by another agent"
     return None
+
+
+def _durations(event: CallFinished) -> Iterator[float]:
+    """Yield how long a call took by its own result, and when it ended by the clock of the trial."""
+    seconds = find_duration(event.result)
+    if seconds is not None and seconds >= _SHORT:
+        yield seconds
+        yield event.used.elapsed
+
+
+def _parts(durations: Sequence[float]) -> set[tuple[float, ...]]:
+    """Return all series of consecutive durations that are long enough to occur in one trial only."""
+    return {tuple(durations[start : start + _SERIES]) for start in range(len(durations) - _SERIES + 1)}
 
 
 def _bucket(seconds: float, width: float = _PRECISION) -> int:

@@ -35,18 +35,20 @@ class PlannedComparison(Model):
 
 
 class RegisteredPlan(PlannedComparison):
-    """A comparison with its agents, tasks and number of seeds, when it was registered, and the hash of all the rest."""
+    """A comparison with its agents, tasks, numbers of seeds and trials, when it was registered, and the hash of it."""
 
     agents: tuple[Text, ...]
     tasks: tuple[Text, ...]
     seeds: int = Field(ge=0, le=MAX_SEEDS)
+    trials: int | None = Field(default=None, ge=0, description="number of trials, without forks and reruns")
     digest: Sha256
     registered_at: Timestamp
 
     @property
     def is_intact(self) -> bool:
         """Whether the hash is that of the plan."""
-        return self.digest == _hash_plan(self.model_dump(mode="json", exclude={"digest", "registered_at"}))
+        left_out = {"digest", "registered_at", *(("trials",) if self.trials is None else ())}
+        return self.digest == _hash_plan(self.model_dump(mode="json", exclude=left_out))
 
 
 def register_plan(comparison: PlannedComparison, files: Iterable[TrialFile], registered_at: str) -> RegisteredPlan:
@@ -65,6 +67,7 @@ def register_plan(comparison: PlannedComparison, files: Iterable[TrialFile], reg
         "agents": list(agents),
         "tasks": sorted({file.task for file in trials}),
         "seeds": max((file.seed for file in trials), default=0),
+        "trials": len({file.id for file in trials if file.replaces is None}),
     }
     return RegisteredPlan.model_validate({**content, "digest": _hash_plan(content), "registered_at": registered_at})
 

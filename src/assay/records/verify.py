@@ -91,7 +91,7 @@ def check_run(run: RunFolder) -> Iterator[RecordFinding]:
             yield from check_trial(run, folder, copies)
             with suppress(RecordError):
                 planned.append(folder.file)
-    yield from _check_seeds(run.file, planned)
+    yield from _check_planned(run.file, planned)
 
 
 def check_trial(run: RunFolder, folder: TrialFolder, copies: CopyFinder | None = None) -> Iterator[RecordFinding]:
@@ -208,9 +208,18 @@ def _first_lines(path: Path, count: int | None) -> list[bytes]:
         return []
 
 
-def _check_seeds(file: RunFile, planned: Sequence[TrialFile]) -> Iterator[RecordFinding]:
+def _check_planned(file: RunFile, planned: Sequence[TrialFile]) -> Iterator[RecordFinding]:
     """Find trials that a plan must have had: its seeds are 1 to n, and removing a trial leaves its id in the run."""
     known = {*file.trials, *(trial.id for trial in file.removed)}
+    count = sum("-again-" not in name and "-from-" not in name for name in known)
+    for plan in file.plans:
+        if plan.trials is not None and count < plan.trials:
+            message = f"a registered plan has {plan.trials:,} trials, but the run has {count:,}: trials were removed"
+            yield RecordFinding("the run", "run.json", message)
+    for trial in planned:
+        if trial.replaces is not None and trial.replaces not in known:
+            message = f"it reruns {trial.replaces}, which the run does not have: that was removed"
+            yield RecordFinding(trial.id, "run.json", message)
     plans: dict[str, list[TrialFile]] = {}
     for trial in planned:
         if trial.parent is None and trial.replaces is None:

@@ -113,7 +113,7 @@ def execute_trials(
     executor_config = ExecutorConfig.model_validate(previous.model_dump() | settings)
     chosen = [folder for folder in run.trials() if only is None or folder.path.name in only]
     files = [folder.file for folder in chosen if not folder.state.final]
-    check_planned(run, files, previous, home, allow, tasks)
+    check_planned(run, files, previous, home, allow, tasks, chosen=executor_config)
     if resumed:
         _warn(run, reporting)  # also if none of its trials can begin
         check_models(files)

@@ -7,18 +7,21 @@ code, the addresses of models, a sandbox, weights, its own tasks and an executor
 import hashlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.text import one_line
 from assay.core.trusted_folders import find_untrusted
+from assay.core.untrusted import read_plain
 from assay.records import RunFolder, TrialFile
 from assay.runs.executors import ExecutorConfig
 from assay.runs.plan_config import AgentConfig, PlanConfig
 from assay.runs.trust import find_risks
 
+_MAX_JOB = 1_000
 Allow = Callable[[str, tuple[str, ...]], None]
 """Asks whether a run, by its path, may do something; raises `UsageError` if not."""
 
@@ -55,15 +58,19 @@ def check_planned(
     home: Home,
     allow: Allow,
     tasks: Collection[Path] = (),
+    *,
+    chosen: ExecutorConfig | None = None,
 ) -> None:
     """Ask before trials are run that were not planned here, or with an executor that a record names.
 
-    `tasks` are folders of tasks that the user named.
+    `tasks` are folders of tasks that the user named, `chosen` is the executor that will be used, if it is another one.
     """
     known = _read(home)
     own_tasks = {path.resolve() for path in tasks}
     foreign = [file for file in files if _hash(file) not in known]
     risks = [risk for file in foreign for risk in _find_risks_of(file, run.path, own_tasks)]
+    if foreign and (chosen or executor).on != "local":
+        risks += _find_jobs(run, foreign)
     if _hash(executor) not in known:
         named = executor.model_dump(include={"on", "slurm", "data_from"}, exclude_defaults=True)
         risks += find_risks(PlanConfig.model_validate(named), PlanConfig(), run.path)
@@ -87,6 +94,16 @@ def _find_risks_of(file: TrialFile, folder: Path, own_tasks: Collection[Path]) -
     if tasks and tasks not in own_tasks and (find_untrusted([tasks]) or not tasks.is_dir()):
         risks += (f"run the code of the tasks in {tasks} on this machine",)
     return risks
+
+
+def _find_jobs(run: RunFolder, files: Iterable[TrialFile]) -> Iterator[str]:
+    """Yield what a scheduler would do with the jobs that a run from elsewhere claims to have."""
+    if (run.path / "slurm").exists():
+        yield f"have Slurm run the jobs in {run.path / 'slurm'}, which are code"
+    for file in files:
+        with suppress(FileNotFoundError):
+            job = read_plain(run.path / "trials" / file.id / "job", _MAX_JOB).decode(errors="replace").strip()
+            yield f"wait for job {job} of the scheduler, or cancel it"
 
 
 def _hash(file: TrialFile | ExecutorConfig) -> str:

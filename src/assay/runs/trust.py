@@ -14,6 +14,8 @@ from assay.core.errors import RecordError, UsageError
 from assay.core.plugins import split_path
 from assay.core.text import quote
 from assay.core.untrusted import read_plain
+from assay.models.messages import Usage
+from assay.models.prices import Prices
 from assay.models.weights import LOCAL, is_packaged
 from assay.runs.plan_config import AgentConfig, PlanConfig, list_settings
 
@@ -30,6 +32,7 @@ _SLURM = frozenset({
     "qos", "reservation", "time", "timeout_min",
 })  # fmt: skip
 _MAX_CODE = 10**7
+_HARBOR = "harbor:"
 
 
 def find_risks(plan: PlanConfig, flags: PlanConfig, folder: Path) -> tuple[str, ...]:
@@ -46,6 +49,13 @@ def find_risks(plan: PlanConfig, flags: PlanConfig, folder: Path) -> tuple[str, 
         match group:
             case "model_settings":
                 risks += _of_model_setting(name.rpartition("/")[2], value)
+            case "tasks":
+                folders = [task.removeprefix(_HARBOR) for task in value if task.startswith(_HARBOR)]
+                risks += (
+                    f"let labs read the tasks in {_locate(path)}" for path in folders if not _is_inside(path, inside)
+                )
+            case "prices":
+                risks += _of_prices(plan)
             case "models":
                 risks += (risk for roles in plan.models or () for risk in _of_models(roles))
             case "roles":
@@ -86,6 +96,16 @@ def _of_models(roles: Mapping[str, str]) -> Iterator[str]:
         provider = model.partition("/")[0]
         if provider not in _HOSTED and not (model.startswith(LOCAL) and is_packaged(model.removeprefix(LOCAL))):
             yield f"use the model {model}, whose provider can run code and read files on this machine"
+
+
+def _of_prices(plan: PlanConfig) -> Iterator[str]:
+    """Name prices below those of a provider's list, with which a limit on the cost would allow more than it says."""
+    own, listed, million = Prices(models=plan.prices or {}), Prices(), Usage(input_tokens=10**6, output_tokens=10**6)
+    names = {*plan.roles.values(), *(name for roles in plan.models or () for name in roles.values())}
+    for name in sorted(names):
+        price, usual = own.cost(name, million), listed.cost(name, million)
+        if price is not None and usual is not None and price < usual:
+            yield f"count {name} at ${price:g} for a million tokens in and out, where the list price is ${usual:g}"
 
 
 def _of_agent(config: AgentConfig, inside: Path) -> Iterator[str]:

@@ -27,7 +27,7 @@ _GPU_VARIABLES = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "CUDA_VISIBLE_DEVICES")
 
 def start(spec: JobSpec) -> "subprocess.Popen[bytes]":
     """Start a job in a process of its own session, so that only its starter signals it."""
-    command = [sys.executable, "-m", "assay.runs.worker", spec.model_dump_json()]
+    command = [sys.executable, "-P", "-m", "assay.runs.worker", spec.model_dump_json()]
     folder = spec.folder if spec.folder and spec.folder.is_dir() else None
     return subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, start_new_session=True)
 
@@ -97,7 +97,9 @@ def _kill_if_overdue(folder: TrialFolder, seconds: float) -> Iterator[None]:
 
 
 def _end_with_starter() -> None:
-    sys.stdin.buffer.read()
+    # Not `sys.stdin`, whose lock would be held when the process exits: that aborts it.
+    while os.read(0, 4096):
+        pass
     os.kill(os.getpid(), signal.SIGTERM)
     threading.Event().wait(GRACE)
     os.kill(os.getpid(), signal.SIGKILL)

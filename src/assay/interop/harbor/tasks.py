@@ -19,7 +19,7 @@ from assay.core.errors import RecordError, UsageError
 from assay.core.home import Home
 from assay.core.text import one_line
 from assay.core.trusted_folders import trust_folders
-from assay.core.untrusted import is_plain_name, list_plain_files, parse_toml, read_plain
+from assay.core.untrusted import find_special_file, is_plain_name, list_plain_files, parse_toml, read_plain
 from assay.grading.by_running.hidden_tests import ARCHIVE, OUTSIDE
 from assay.interop.harbor.dockerfile import Recipe, read_dockerfile
 from assay.interop.harbor.test_script import TestScript, read_test_script
@@ -129,6 +129,11 @@ def read_task(path: Path) -> HarborTask:
     if not (is_plain_name(suite) and is_plain_name(name)):
         obstacles.append(f"{one_line(named, 80)} cannot be the name of a task")
         suite, name = "harbor", "unnamed"
+    if special := find_special_file(path):
+        # A link would bring what it leads to into labs. Nothing else of the task is read.
+        return HarborTask(
+            path, suite, name, settings, instruction, Recipe(), (f"{special} is a link or a special file",)
+        )
     if (rubric := read_rubric(path / "tests")) is not None:
         obstacles.append(f"it is Assay's own task; run {rubric.task} instead")
     elif suite in SUITES.names():

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self
 
 from assay.core.errors import AssayError, RecordError
 from assay.core.home import Home
+from assay.core.own_path import own_path
 from assay.core.text import plural
 from assay.lab.host.gpus import gpu_numbers
 from assay.models.client import modules_to_preload
@@ -100,7 +101,7 @@ class LocalExecutor:
         process = self._context.Process(
             target=_child, args=(work, folder.path, self._home.root, devices, expired), name=folder.path.name
         )
-        with _without_main():
+        with _without_main(), own_path():
             process.start()
         self._running[process] = _RunningTrial(folder, file, devices, time.monotonic())
 

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -158,7 +159,9 @@ def _connect(address: str | None, cores: int | None) -> Any:
     local = {"num_cpus": cores, "include_dashboard": False} if address is None else {}
     settings: dict[str, Any] = {"namespace": _NAMESPACE, "log_to_driver": False, "logging_level": "ERROR", **local}
     try:
-        ray.init(address or "local", **settings)
+        # Its workers import from the folder that is current now, before all others: not from that of a stranger.
+        with chdir("/"):
+            ray.init(address or "local", **settings)
     except (ConnectionError, RuntimeError, ValueError, ImportError) as error:
         raise AssayError(f"cannot connect to Ray at {address or 'this machine'}: {error}") from None
     return ray

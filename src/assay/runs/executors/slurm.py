@@ -6,9 +6,11 @@ resumes from there wherever it starts again.
 
 import math
 import os
+import shlex
 import shutil
 import signal
 import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -39,6 +41,8 @@ _MARGIN = 30 * 60
 _RESERVED = ("job_name", "array", "output", "error", "signal", "nodes", "ntasks_per_node")
 _NOTICE = 90
 _ANSWER = 60
+_PYTHON = f"{shlex.quote(sys.executable)} -P"
+"""Jobs start in the current folder, which may be a stranger's: nothing is imported from there."""
 
 
 class Slurm(Cluster):
@@ -84,7 +88,7 @@ class Slurm(Cluster):
         for index, job in enumerate(jobs):
             arrays[str(sorted(self._parameters(job).items(), key=str))].append(index)
         for indexes in arrays.values():
-            executor = submitit.SlurmExecutor(folder=self._folder / "%j", max_num_timeout=1000)
+            executor = submitit.SlurmExecutor(folder=self._folder / "%j", max_num_timeout=1000, python=_PYTHON)
             executor.update_parameters(**self._parameters(jobs[indexes[0]]))
             try:
                 with executor.batch():
