@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 _PLAIN_IMAGES = frozenset({"python", "debian", "ubuntu", "buildpack-deps"})
-_REGISTRY = re.compile(r"^(?:docker\.io/|public\.ecr\.aws/docker/)?(?:library/)?")
+_REGISTRY = re.compile(r"^(?:[\w-]+(?:\.[\w-]+)+/)?(?:docker/)?(?:library/)?")
 _PYTHON = frozenset({"python3", "python3-pip", "python3-venv", "python3-dev", "python-is-python3"})
 """Packages of Debian that labs have in another way."""
 _INSTALLERS = frozenset({"pip", "setuptools", "uv", "wheel"})
