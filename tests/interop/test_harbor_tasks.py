@@ -96,7 +96,7 @@ def test_a_separate_verifier_gets_the_artifacts_only(run_task):
 
 
 OBSTACLES = {
-    "image": ({"environment/Dockerfile": "FROM images.example/org/image:1\n"}, "it needs the image images.example/org/image:1"),
+    "image": ({"environment/Dockerfile": "FROM images.example/a/b:1\n"}, "it needs the image images.example/a/b:1"),
     "stages": ({"environment/Dockerfile": "FROM python:3.12 AS build\n"}, "built in several stages"),
     "command": ({"environment/Dockerfile": "FROM python:3.12\nRUN make install\n"}, "Dockerfile:2: RUN make install"),
     "package": (
