@@ -79,6 +79,8 @@ AS_AIDE_RUNS_THEM = [
     ("{save}\nimport sys\nsys.stdout.isatty()", "'Output' object has no attribute 'isatty'"),
     ("import sys\nprint('first', file=sys.stderr)\nprint('second')\n{save}\n1 / 0", "first\nsecond\nTraceback"),
     ("{save}\nimport warnings\nwarnings.warn('careful')", "good"),
+    ("open('working/a', 'w').write('x')\nimport os\nos.symlink('../working/a', 'submission/submission.csv')", "good"),
+    ("import os\nos.symlink('nothing', 'submission/submission.csv')", "it wrote no submission"),
     ("import subprocess, sys\nsubprocess.run([sys.executable, '-c', \"{save}\"], check=True)", "good"),
 ]
 
@@ -119,7 +121,9 @@ def test_reviews_that_disagree_on_the_direction_end_the_search(trials):
         ("Plan.\n```bash\npip install x\n```\n```python\nx = 1\n```", "Plan.", "x = 1"),
         ("```python\nx = 1\n```", "", "x = 1"),
         ("Plan.\n```python\ndef (:\n```", "Plan.", ""),
-        ("x = 1", "", ""),
+        ("x = 1\n```", "x = 1", "x = 1"),
+        ("Plan.\n```python\nx = 1", "Plan.", ""),
+        ("x = 1", "", "x = 1"),
     ],
 )
 def test_replies_are_read_as_published(text, plan, code):

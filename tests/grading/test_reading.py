@@ -138,6 +138,7 @@ ODDITIES = {
     "UTF-16": Oddity(GOOD.decode().encode("utf-16"), ZERO_BYTES, NOT_UTF8),
     "a picture": Oddity(b"\x89PNG\r\n\x1a\n\x00\x00", ZERO_BYTES, NOT_UTF8),
     "a zero byte": Oddity(GOOD.replace(b"30", b"3\0"), ZERO_BYTES, 9),
+    "a line of zero bytes": Oddity(GOOD + b"\0\n", ZERO_BYTES, "submission.csv has 4 rows; 3 are needed."),
     "a zero byte in an id": Oddity(GOOD.replace(b"\n9", b"\n9\0"), ZERO_BYTES, 0),
     "carriage returns": Oddity(GOOD.replace(b"\n", b"\r"), LONE_RETURN, 0),
     "one carriage return": Oddity(b"id,price\n9,30\r007,10\n8,20\n", LONE_RETURN, 0),

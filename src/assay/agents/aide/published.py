@@ -40,6 +40,8 @@ _MAX_ATTEMPTS = 3
 _MAX_COMPRESSION = 3
 _MAX_KEPT_OUTPUT, _MAX_OUTPUT = 20_000, 5_100
 _MEMORY_SEPARATOR = "\n-------------------------------\n"
+# A link is a submission, too; the host does not follow it.
+_FOLLOW = 'test -L "$1" && test -f "$1" && cp "$1" "$1.file" && mv -T "$1.file" "$1"'
 _PACKAGES = (
     "numpy", "pandas", "scikit-learn", "statsmodels", "xgboost", "lightGBM", "torch", "torchvision", "torch-geometric",
     "bayesian-optimization", "timm",
@@ -188,10 +190,17 @@ class PublishedSearch:
         stopped = "; it was stopped at its time limit" if result.ended == "time" else ""
         output += f"\n\n(Execution time: {result.seconds:.0f} seconds of at most {format_duration(limit)}{stopped}.)"
         execution = Execution(ended=result.ended, code=result.code, seconds=result.seconds, output=output)
-        try:
-            return execution, await bench.read(path, max_size=bench.task.submission.max_size)
-        except UnsafePath:
-            return execution, None
+        return execution, await self._read_submission(path)
+
+    async def _read_submission(self, path: str) -> bytes | None:
+        for follow in (True, False):
+            try:
+                return await self._bench.read(path, max_size=self._bench.task.submission.max_size)
+            except UnsafePath as error:
+                if not follow or isinstance(error.__cause__, FileNotFoundError):
+                    return None
+                await self._bench.execute(["sh", "-c", _FOLLOW, "sh", path], seconds=self._time_limit())
+        raise AssertionError("the second attempt returns")
 
     async def _review(self, node: SearchNode, execution: Execution) -> Review | None:
         """Return the review of a node; None if no readable one can be had."""
@@ -224,9 +233,13 @@ def published_command(script: str) -> tuple[str, ...]:
 
 
 def parse_reply(text: str) -> tuple[str, str]:
-    """Return what precedes the first code block of a reply, and its blocks that are Python, joined."""
+    """Return what precedes the first code block of a reply, and its blocks that are Python, joined.
+
+    With a single fence, all of the reply is the block, without a fence at its beginning or end.
+    """
     before, fence, _ = text.partition("```")
     blocks = re.findall(r"```(?:python)?\n*(.*?)\n*```", text, re.DOTALL)
+    blocks = blocks or re.findall(r"^(?:```(?:python)?)?\n?(.*?)\n?(?:```)?$", text, re.DOTALL)[:1]
     return before.strip() if fence else "", "\n\n".join(block for block in blocks if block and compiles(block))
 
 

@@ -55,6 +55,7 @@ _MAX_INDEX_COLUMNS = 100  # values without a column name that pandas takes for a
 _ROW_TOO_LONG = "a row has more values than the header has columns"
 _INT64_LIMIT = 2.0**63
 _ZERO_BYTE = re.compile(rb'\0[^,"\r\n]*')  # ends a value in pandas 2.2
+_ZERO_LINE = re.compile(rb'(?<![^\r\n])\0[^,"\r\n]*')  # as the first one of a line, it is not a blank line
 _INTEGER_START = re.compile(r"\s*[+-]?\d+")
 
 
@@ -198,7 +199,7 @@ def _check_shape(content: bytes, rows: int, name: str) -> None:
 def _read_frame(content: bytes, name: str, *, may_be_empty: bool = False) -> pd.DataFrame:
     """Return the table as the published graders read it, with text as Python strings."""
     if b"\0" in content:
-        content = _ZERO_BYTE.sub(b"", content)
+        content = _ZERO_BYTE.sub(b"", _ZERO_LINE.sub(b'""', content))
     try:
         frame = _read_csv(content)
         overflowing = [column for column in frame if _may_overflow(frame[column])]
