@@ -106,12 +106,12 @@ async def test_a_reply_that_was_cut_off_is_rejected_with_that_reason(trial, scri
 
 
 async def test_too_many_unreadable_replies_end_the_trial_and_the_submission_counts(trial, script):
-    replies = [say("Execute Script", script_name="train.py"), *["no"] * 5]
+    replies = [say("Execute Script", script_name="train.py"), *["no"] * 4, ""]
     files = await trial.work(Research(), {"main": script(*replies)})
     assert "submission.csv" in files
     last = trial.calls("note")[-1]
     assert (last["topic"], last["about"]["cause"]) == ("gave up", "format")
-    assert last["about"]["reason"] == "none of 5 replies was readable"
+    assert last["about"]["reason"] == "none of 5 replies was readable; the last: It was empty."
 
 
 async def test_invalid_json_unknown_actions_and_wrong_arguments_take_a_step(trial, script):

@@ -193,7 +193,7 @@ class ActionAgent(Agent):
     async def _next_call(self, state: AgentState) -> ActionCall | None:
         """Return the model's next action call; None if no readable reply can be had."""
         bench = state.context.bench
-        complaint = ""
+        complaint, fault = "", ""
         memory = await self.recall(state)
         for _ in range(self.max_attempts):
             reply = await self._ask(state, memory, complaint)
@@ -203,10 +203,12 @@ class ActionAgent(Agent):
             try:
                 return self.parse_reply(state, reply)
             except UnreadableReply as error:
-                await bench.note("unreadable reply", cause="format", reason=str(error))
+                fault = str(error)
+                await bench.note("unreadable reply", cause="format", reason=fault)
                 cut_off = " It was cut off because it was too long; be brief." if reply.stop == "length" else ""
-                complaint = state.context.templates.fill("retry", fault=f"{error}{cut_off}")
-        await bench.note(GAVE_UP, cause="format", reason=f"none of {self.max_attempts} replies was readable")
+                complaint = state.context.templates.fill("retry", fault=f"{fault}{cut_off}")
+        reason = f"none of {self.max_attempts} replies was readable; the last: {fault}"
+        await bench.note(GAVE_UP, cause="format", reason=reason)
         return None
 
     async def _ask(self, state: AgentState, memory: str, complaint: str) -> Reply | None:

@@ -23,7 +23,7 @@ WORKSPACE = "/workspace"
 WORKSPACES: dict[Layout, str] = {"workspace": WORKSPACE, "mlebench": "/home"}
 STATUS = "/lab"
 # What a lab sees of the machine's own /etc: program alternatives, library paths, certificates, time zone.
-ETC_FOLDERS = ("alternatives", "ld.so.conf.d", "ssl/certs")
+ETC_FOLDERS = ("alternatives", "fonts", "ld.so.conf.d", "ssl/certs")
 _ETC_COPIES = ("ld.so.cache", "ld.so.conf", "localtime")
 _ETC_TEXTS = {
     "passwd": f"agent:x:1000:1000::{WORKSPACE}:/bin/bash\n",

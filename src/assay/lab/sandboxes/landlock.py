@@ -35,9 +35,9 @@ _KILL_TIMEOUT = 30.0
 _MIN_VERSION_OF_SHARED_USER = 6
 # Files of the machine that programs read. Of /proc there is nothing about processes, not even the reader's own.
 _READABLE = (
-    "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/ssl/certs",
-    "/proc/cpuinfo", "/proc/filesystems", "/proc/meminfo", "/proc/stat", "/proc/sys/kernel/random", "/proc/sys/vm",
-    "/proc/uptime", "/proc/version", "/sys/devices/system", "/sys/kernel/mm/transparent_hugepage",
+    "/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime",
+    "/etc/ssl/certs", "/proc/cpuinfo", "/proc/filesystems", "/proc/meminfo", "/proc/stat", "/proc/sys/kernel/random",
+    "/proc/sys/vm", "/proc/uptime", "/proc/version", "/sys/devices/system", "/sys/kernel/mm/transparent_hugepage",
 )  # fmt: skip
 _DEVICES = tuple(f"/dev/{name}" for name in ("full", "null", "random", "urandom", "zero"))
 _SHARED_MEMORY = Path("/dev/shm")
