@@ -4,9 +4,10 @@
     python benchmarks/prepare.py --full                            # 10 GB of each kind; needs 50 GB of disk
     python benchmarks/prepare.py --only bson --gigabytes 0.2
 
-Each competition is prepared whole (raw data hashed, split, written, laid out, listed with hashes, made durable) in a
-process of its own, and so is the least that a machine must do: copying the files and hashing the copies. Tables, JSON
-lines and BSON are also prepared as the published code does it; see `published.py`. The figures are seconds of CPU.
+Each competition is prepared whole by `assay prepare` (split, written, laid out, listed with hashes, made durable).
+Next to it is the least that a machine must do: copying the files and hashing the copies. Tables, JSON lines and BSON
+are also prepared as the published code does it; see `published.py`. The figures are seconds of CPU, user and system,
+of whole processes.
 """
 
 import argparse
@@ -27,12 +28,9 @@ import numpy as np
 import pandas as pd
 from figures import report
 
-from assay.core.home import Home
-from assay.core.progress import NoProgress
 from assay.core.quantities import format_size
-from assay.data import pandas_tables, prepare
+from assay.data import pandas_tables
 from assay.data.job import run_synthesize
-from assay.data.store import PrepareOptions
 from assay.tasks import Registry
 
 FOLDER = Path(__file__).parent
@@ -72,12 +70,7 @@ def main() -> None:
     parser.add_argument("--gigabytes", type=float, default=1.0, help="size of the raw data")
     parser.add_argument("--without-published", action="store_true", help="do not measure the published code")
     parser.add_argument("--folder", type=Path, default=Path("/var/tmp"), help="where to write the data")
-    parser.add_argument("--prepare", nargs=3, metavar=("CASE", "RAW", "HOME"), help="only prepare raw data, once")
     asked = parser.parse_args()
-    if asked.prepare:
-        name, raw, home = asked.prepare
-        prepare_once(name, Path(raw), Path(home))
-        return
     size = 10.0 if asked.full else asked.gigabytes
     for name in asked.only or CASES:
         measure(name, size, asked.folder, with_published=not asked.without_published)
@@ -90,10 +83,13 @@ def measure(name: str, size: float, folder: Path, *, with_published: bool) -> No
         root = Path(temporary)
         (root / "raw").mkdir()
         case.make(root / "raw", size)
-        ours, copying = run_step([__file__, "--prepare", name], root), run_step([str(FOLDER / "copy_files.py")], root)
+        folders = [str(root / "raw"), str(root / "target")]
+        options = ["--edition", "v1", "--raw", folders[0], "--unverified", "--quiet"]
+        ours = run_step(["-m", "assay", "prepare", f"mlebench/{case.task}", *options], root)
+        copying = run_step([str(FOLDER / "copy_files.py"), *folders], root)
         published = None
         if case.published_goal and with_published:
-            published = run_step([str(FOLDER / "published.py"), name], root)
+            published = run_step([str(FOLDER / "published.py"), name, *folders], root)
     what = f"{size:g} GB, {name}"
     report(f"preparing {what}", str(ours), ours.cpu / copying.cpu, f"copying and hashing ({copying})", COPY_GOAL)
     report(f"memory for {what}", format_size(ours.memory), ours.memory / MEMORY_GOAL, format_size(MEMORY_GOAL), 1.0)
@@ -108,7 +104,9 @@ def run_step(arguments: list[str], root: Path) -> Cost:
     target.mkdir()
     os.sync()
     start = time.perf_counter()
-    process = subprocess.Popen([sys.executable, *arguments, str(root / "raw"), str(target)])
+    environment = os.environ | {"ASSAY_HOME": str(target)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise every start would compile the package again
+    process = subprocess.Popen([sys.executable, *arguments], env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -116,12 +114,6 @@ def run_step(arguments: list[str], root: Path) -> Cost:
         raise SystemExit(f"{arguments[0]} failed")
     shutil.rmtree(target)
     return Cost(usage.ru_utime + usage.ru_stime, seconds, usage.ru_maxrss * 1024)
-
-
-def prepare_once(name: str, raw: Path, home: Path) -> None:
-    """Prepare a competition from raw data."""
-    task = Registry().task(f"mlebench/{CASES[name].task}")
-    prepare(Home(home), task, "v1", "unverified", progress=NoProgress(), options=PrepareOptions(user_copy=raw))
 
 
 def make_images(raw: Path, size: float) -> None:

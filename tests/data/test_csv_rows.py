@@ -1,6 +1,7 @@
 """Rows that are moved as bytes are those that pandas writes after reading them, whatever is in the cells."""
 
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +35,7 @@ TEXTS = [
     "\t", "N",
     "Na", "NAN ", "nul", "None.", "#N", "<", "-1.#IN", "tru", "10:30", "'", "\\", "a\tb", "\x0b", "\x85", "\u2028",
 ]  # fmt: skip
+CHARS = ["0", "/", ":", "-", ".", "e", " ", "\x10", "p", "\x80", "\xae", "\xb0", "\xff"]
 POOLS = [MISSING, INTEGERS, LARGE, DECIMALS, ODD, BOOLEANS, TEXTS]
 
 
@@ -128,6 +130,26 @@ def test_parts_are_joined_in_their_order(content: bytes, count: int, data: st.Da
     starts, ends = np.array(parts, np.intp).reshape(-1, 2).T
     joined = csv_cells.join(np.frombuffer(content, np.uint8), starts, ends)
     assert bytes(joined) == b"".join(content[start:end] for start, end in parts)
+
+
+def test_numbers_of_any_length_are_unchanged_only_if_python_prints_them_so() -> None:
+    """At every position, a point, and characters whose bits are near those of digits and of a point."""
+    plain = [f"{sign}{'123456789012345678'[:size]}" for size in range(19) for sign in ("", "-")]
+    numbers = {number[:place] + char + number[place:] for number in plain for place in range(20) for char in ("", ".")}
+    numbers |= {
+        number[:place] + char + number[place + 1 :] for number in numbers for place in range(20) for char in CHARS
+    }
+    texts = sorted(numbers)
+    content = "".join(f"{text},x\n" for text in texts).encode("latin-1")
+    cells = csv_cells.split_cells(np.frombuffer(content, np.uint8), 2)
+    changed = {kind: set(cells.find_changes(0, kind).tolist()) for kind in ("int", "float")}
+    for row, text in enumerate(texts):
+        is_int = re.fullmatch("-?[1-9][0-9]{0,17}|0", text)
+        is_float = re.fullmatch(r"-?(?:[1-9][0-9]*|0(?=\.[1-9]|\.[0-9]{1,4}$))\.(?:[0-9]*[1-9]|0)", text)
+        is_float = is_float and len(text.removeprefix("-")) <= 16
+        assert (row in changed["int"], row in changed["float"]) == (not is_int, not is_float and text != "")
+        assert not is_int or str(int(text)) == text
+        assert not is_float or repr(float(text)) == text
 
 
 @example(['""', " "], LARGE_ENOUGH)

@@ -2,6 +2,7 @@
 
 import secrets
 import shutil
+import sys
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,8 +72,6 @@ class Builder:
 
         A missing column or file is a problem of the raw data, not of Assay.
         """
-        from polars.exceptions import ColumnNotFoundError
-
         task, seeds = self.task, list[int]()
 
         def secret_seed() -> int:
@@ -81,7 +80,7 @@ class Builder:
 
         try:
             run_prepare(PrepareJob(task, raw, public, private, self.edition, self._fetch, secret_seed))
-        except (KeyError, ColumnNotFoundError) as error:
+        except _missing_column_errors() as error:
             line = next((f.lineno for f in reversed(traceback.extract_tb(error.__traceback__)) if _is_own(task, f)), 0)
             code = task.path("prepare.py").relative_to(task.folder.parent)
             raise SourceError(
@@ -116,6 +115,12 @@ def _read_secret_seed(home: Home, task: Task) -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             atomic_write(path, f"{secrets.randbits(32)}\n", mode=0o600)
         return int(path.read_text())
+
+
+def _missing_column_errors() -> tuple[type[Exception], ...]:
+    """Return what a missing column raises, in polars only if it is in use: it takes long to load."""
+    polars = sys.modules.get("polars")
+    return (KeyError,) if polars is None else (KeyError, polars.exceptions.ColumnNotFoundError)
 
 
 def _is_own(task: Task, frame: traceback.FrameSummary) -> bool:

@@ -1,7 +1,7 @@
 """The cells of a block of CSV text, told apart and checked by whole columns at a time.
 
-All positions of bytes that are no digits are found once; the separators among them are where cells end, and how many
-others lie in a cell, and which, says whether it is a number as pandas prints it.
+Commas, line feeds and quotes are found once; they are where cells end. Whether a cell is a number as pandas prints it
+is asked of eight of its characters at a time, which are one integer.
 """
 
 from collections.abc import Callable, Collection
@@ -29,6 +29,12 @@ _BEGINS_MISSING = np.isin(np.arange(256), [word[0] for word in _MISSING_BYTES])
 _TRUE, _FALSE = (int.from_bytes(word, "little") for word in (b"True", b"Fals"))
 _MAX_DIGITS = 15  # of a float: with so many no shorter text has the same value
 _MAX_INT_DIGITS = 18  # that 64 bits always hold
+_WORD = 8
+# In each of the eight bytes of a word: the character 0, that or the high bit of a byte, what lifts 10 above 127, ...
+_ZEROS, _POINTS, _LOW, _HIGH, _ABOVE_9 = (
+    np.uint64(int.from_bytes(bytes([byte]) * _WORD)) for byte in (_ZERO, _POINT ^ _ZERO, 0x7F, 0x80, 0x80 - 10)
+)
+_FIRST_BYTES = np.array([2 ** (8 * count) - 1 for count in range(_WORD + 1)], np.uint64)
 _MIN_ALIKE = 8  # parts of the same size, on average, that are faster copied together
 
 
@@ -43,19 +49,12 @@ class Cells:
     content: Bytes
     starts: Rows
     ends: Rows
-    marks: Rows  # where a byte is no digit
-    chars: Bytes  # these bytes
-    last_mark: Rows  # the number of the separator behind a cell among the marks
+    marks: Rows | None = None  # the number of the separator behind each cell among commas, line feeds and quotes
 
     @cached_property
-    def counts(self) -> Rows:
-        """How many bytes in a cell are no digits."""
-        counts = np.empty_like(self.last_mark)
-        counts[:, 1:] = self.last_mark[:, 1:] - self.last_mark[:, :-1]
-        counts[1:, 0] = self.last_mark[1:, 0] - self.last_mark[:-1, -1]
-        counts[:1, 0] = self.last_mark[:1, 0] + 1
-        counts -= 1
-        return counts
+    def words(self) -> NDArray[np.void]:
+        """The eight bytes from each position on, and zeros behind the end."""
+        return _windows(np.concatenate([self.content, np.zeros(3 * _WORD, np.uint8)]), _WORD)
 
     @cached_property
     def row_starts(self) -> Rows:
@@ -70,9 +69,10 @@ class Cells:
     @cached_property
     def needs_quotes(self) -> Flags:
         """Whether a cell in quotes has a comma, a line feed or a quote, without which pandas writes no quotes."""
-        is_special = (self.chars == _COMMA) | (self.chars == _LINE_FEED) | (self.chars == _QUOTE)
-        counts = np.diff(np.cumsum(is_special)[self.last_mark.ravel()], prepend=0) - 1
-        return counts.reshape(self.starts.shape) > 2
+        if self.marks is None:
+            return np.zeros(self.starts.shape, np.bool_)
+        flags: Flags = np.diff(self.marks, prepend=-1).reshape(self.starts.shape) > 3
+        return flags
 
     def find_changes(self, column: int, kind: PlainKind) -> Rows:
         """Return the rows whose cell in a column of this kind pandas may write in another form."""
@@ -92,27 +92,27 @@ class Cells:
 
 def split_cells(content: Bytes, width: int) -> Cells:
     """Return the cells of whole rows; raises `IrregularFileError` where quotes or the number of cells are unusual."""
-    marks = np.flatnonzero(content - np.uint8(_ZERO) > 9)
-    chars = content.take(marks)
-    is_separator = (chars == _COMMA) | (chars == _LINE_FEED)
-    is_quote = chars == _QUOTE
+    is_mark, is_quote = (content == _COMMA) | (content == _LINE_FEED), content == _QUOTE
+    separators = None
     if is_quote.any():
+        marks = np.flatnonzero(is_mark | is_quote)
+        is_quote = is_quote[marks]
         _check_quotes(content, marks[is_quote])
-        is_separator &= np.cumsum(is_quote, dtype=np.uint8) % 2 == 0
-    separators = np.flatnonzero(is_separator)
-    if len(separators) % width:
+        separators = np.flatnonzero(~is_quote & (np.cumsum(is_quote, dtype=np.uint8) % 2 == 0))
+        marks = marks[separators]
+    else:
+        marks = np.flatnonzero(is_mark)
+    if len(marks) % width:
         raise IrregularFileError
-    kinds = chars[separators].reshape(-1, width)
+    kinds = content.take(marks).reshape(-1, width)
     if not ((kinds[:, :-1] == _COMMA).all() and (kinds[:, -1] == _LINE_FEED).all()):
         raise IrregularFileError
-    # All cells of a column lie side by side in memory.
-    last_mark = np.asfortranarray(separators.reshape(kinds.shape))
-    ends = np.asfortranarray(marks.take(separators).reshape(kinds.shape))
+    ends = np.asfortranarray(marks.reshape(kinds.shape))  # all cells of a column lie side by side in memory
     starts = np.empty_like(ends)
     starts[:, 1:] = ends[:, :-1] + 1
     starts[1:, 0] = ends[:-1, -1] + 1
     starts[:1, 0] = 0
-    return Cells(content, starts, ends, marks, chars, last_mark)
+    return Cells(content, starts, ends, separators)
 
 
 def _check_quotes(content: Bytes, quotes: Rows) -> None:
@@ -127,40 +127,59 @@ def _check_quotes(content: Bytes, quotes: Rows) -> None:
 def _is_printed_int(
     cells: Cells, column: int, rows: Rows | slice = slice(None), max_digits: int = _MAX_INT_DIGITS
 ) -> Flags:
-    start = cells.starts[rows, column]
-    first_char = cells.content.take(start)
-    is_negative = first_char == _MINUS
-    digits = cells.ends[rows, column] - start
-    if is_negative.any():
-        digits -= is_negative
-        first_char = cells.content.take(start + is_negative)
-    flags: Flags = (cells.counts[rows, column] == is_negative) & (digits >= 1) & (digits <= max_digits)
-    flags &= (first_char != _ZERO) | ((digits == 1) & ~is_negative)
+    first, size, first_char, is_negative = _skip_minus(cells, cells.starts[rows, column], cells.ends[rows, column])
+    flags: Flags = (size >= 1) & (size <= max_digits)
+    flags &= (first_char != _ZERO) | ((size == 1) & ~is_negative)
+    for offset in range(0, min(int(size.max(initial=0)), max_digits), _WORD):
+        flags &= _find_no_digits(_read_word(cells, first, size, offset)) == 0
     return flags
 
 
 def _is_printed_float(cells: Cells, column: int) -> Flags:
     """Whether a cell is empty, or a number that has a point, few digits, no needless zeros and no exponent."""
     content, start, end = cells.content, cells.starts[:, column], cells.ends[:, column]
-    mark = cells.last_mark[:, column] - 1
-    point = cells.marks.take(mark)
-    first_char = content.take(start)
-    is_negative = first_char == _MINUS
-    first = start
-    if is_negative.any():
-        first = start + is_negative
-        first_char = content.take(first)
-    decimals = end - point
-    decimals -= 1
-    flags: Flags = (cells.counts[:, column] == 1 + is_negative.view(np.int8)) & (cells.chars.take(mark) == _POINT)
-    flags &= (point > first) & (decimals >= 1) & (end - first <= _MAX_DIGITS + 1)
-    flags &= (content.take(end - 1) != _ZERO) | (decimals == 1)
+    first, size, first_char, _ = _skip_minus(cells, start, end)
+    points = np.zeros(len(start), np.uint64)
+    flags: Flags = size <= _MAX_DIGITS + 1
+    for number, offset in enumerate(range(0, min(int(size.max(initial=0)), _MAX_DIGITS + 1), _WORD)):
+        word = _read_word(cells, first, size, offset)
+        no_digits = _find_no_digits(word)
+        word ^= _POINTS  # in which a point is zero
+        flags &= no_digits == (~(((word & _LOW) + _LOW) | word) & _HIGH)
+        points |= no_digits >> np.uint64(number)
+    last_char = content.take(end - 1)
+    flags &= (points != 0) & (points & (points - np.uint64(1)) == 0) & (first_char != _POINT) & (last_char != _POINT)
     # Needless zeros, and less than 0.0001, which is printed with an exponent.
+    if len(rows := np.flatnonzero(flags & (last_char == _ZERO))):
+        flags[rows] = content[end[rows] - 2] == _POINT
     if len(rows := np.flatnonzero(flags & (first_char == _ZERO))):
-        is_large = (decimals[rows] <= 4) | (content[point[rows] + 1] != _ZERO)
-        flags[rows] = (point[rows] - first[rows] == 1) & is_large
+        is_large = (size[rows] <= 2 + 4) | (content[first[rows] + 2] != _ZERO)
+        flags[rows] = (content[first[rows] + 1] == _POINT) & is_large
     flags |= start == end
     return flags
+
+
+def _skip_minus(cells: Cells, starts: Rows, ends: Rows) -> tuple[Rows, Rows, Bytes, Flags]:
+    """Return where cells start behind a minus, their sizes and first characters there, and whether they have one."""
+    first_char = cells.content.take(starts)
+    is_negative = first_char == _MINUS
+    if is_negative.any():
+        starts = starts + is_negative
+        first_char = cells.content.take(starts)
+    return starts, ends - starts, first_char, is_negative
+
+
+def _read_word(cells: Cells, starts: Rows, sizes: Rows, offset: int) -> NDArray[np.uint64]:
+    """Return eight characters of each cell, less 0 each; those behind its end are 0."""
+    word = cells.words[starts + offset].view("<u8") ^ _ZEROS
+    word &= _FIRST_BYTES.take(sizes - offset, mode="clip")
+    return word
+
+
+def _find_no_digits(word: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the high bits of the bytes that are no digits."""
+    high_bits: NDArray[np.uint64] = (((word & _LOW) + _ABOVE_9) | word) & _HIGH
+    return high_bits
 
 
 def _is_printed_bool(cells: Cells, column: int) -> Flags:

@@ -8,7 +8,6 @@ ragged lines.
 
 import csv
 import io
-import math
 import mmap
 import os
 import re
@@ -19,11 +18,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Literal, NamedTuple, overload
+from typing import IO, TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 import pandas as pd
-import polars as pl
 from numpy.typing import NDArray
 
 from assay.core.disk_space import check_space
@@ -46,11 +44,14 @@ from assay.data.csv_cells import (
     split_cells,
 )
 
+if TYPE_CHECKING:
+    import polars as pl  # loaded when needed, because that takes long
+
 Value = str | int | float | bool
 Kind = PlainKind | Literal["pandas"]
 
 _MAX_BUCKETS = 255
-_PART = 2**20  # bytes that are copied at once
+_PART = 2**22  # bytes that are copied at once
 _SHUFFLED_BLOCKS = 4  # that are distributed to buckets at once
 _GUESSED_ROWS = 1000
 _PROBED_ROWS = 50
@@ -61,7 +62,7 @@ _ODD_INTEGER = r"^(?:[+-]?[0-9]{19,}|-0+)$"  # whose type or sign depends on the
 _NO_TEXT = frozenset({"", *MISSING})
 _SPECIAL = frozenset(',"\r\n')
 _BOOLEANS = {"True": "True", "TRUE": "True", "true": "True", "False": "False", "FALSE": "False", "false": "False"}
-_ANY_NUMBER, _ODD_NUMBER, _INTEGER = map(re.compile, (_NUMBER, _ODD_INTEGER, "[+-]?[0-9]{1,18}"))
+_USUAL_NUMBER, _INTEGER = map(re.compile, (f"(?!{_ODD_INTEGER}){_NUMBER}", "[+-]?[0-9]{1,18}"))
 _WORD = re.compile(r"[^0-9+\-.eE\s]")
 _NO_WORD = re.compile(rf"\s*[+-]?(?:inf|infinity|nan)\s*|{'|'.join(_BOOLEANS)}", re.IGNORECASE)
 
@@ -75,7 +76,7 @@ _NEXT_KIND: dict[Kind, Kind] = {"int": "float", "float": "text", "bool": "text",
 class Limits:
     """How much is in memory at a time, in bytes."""
 
-    block: int = 2**20  # of a file that is read from its start to its end
+    block: int = 2**21  # of a file that is read from its start to its end
     mapped: int = 2**30  # of a file whose rows are accessed in any order
     bucket: int = 2**27  # of the parts that a larger file is divided into
     few: int = 1000  # cells that are parsed one by one, because it takes longer to call polars
@@ -295,7 +296,7 @@ class _Source:
             for first, starts, texts in self._read_blocks(1):
                 yield from _gather(texts, starts, self.sizes[first : first + len(starts)], np.arange(len(starts)))
         elif self._size <= self.limits.mapped:
-            yield from _gather((_map(self.raw), _map(self.changed)), self._starts, self.sizes, rows)
+            yield from _gather(self._mapped, self._starts, self.sizes, rows)
         elif (rows[1:] > rows[:-1]).all():
             yield from self._filter(rows)
         else:
@@ -322,6 +323,10 @@ class _Source:
     @cached_property
     def _size(self) -> int:
         return int(self.sizes.sum(dtype=np.intp))
+
+    @cached_property
+    def _mapped(self) -> Texts:
+        return _map(self.raw), _map(self.changed)
 
     @cached_property
     def _starts(self) -> Rows:
@@ -585,8 +590,10 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _extract(cells: Cells, rows: Rows, columns: Rows) -> pl.Series:
+def _extract(cells: Cells, rows: Rows, columns: Rows) -> "pl.Series":
     """Return cells as text; empty ones are null."""
+    import polars as pl
+
     is_empty = cells.find_empty(rows, columns)
     starts, ends = cells.starts[rows, columns][~is_empty], cells.ends[rows, columns][~is_empty] + 1
     lines = np.array(np.frombuffer(join(cells.content, starts, ends), np.uint8))
@@ -607,9 +614,10 @@ def _extract(cells: Cells, rows: Rows, columns: Rows) -> pl.Series:
 def _extract_few(cells: Cells, rows: Rows, columns: Rows) -> list[str]:
     """Return cells as text, one by one."""
     bounds = zip(cells.starts[rows, columns].tolist(), cells.ends[rows, columns].tolist(), strict=True)
-    texts = [cells.content[start:end].tobytes() for start, end in bounds]
+    content = cells.content.data
+    texts = [str(content[start:end], "utf-8") for start, end in bounds]
     return [
-        (text[1:-1].replace(b'""', b'"') if text[:1] == b'"' else text).decode()  # quotes are checked by `split_cells`
+        text[1:-1].replace('""', '"') if text[:1] == '"' else text  # quotes are checked by `split_cells`
         for text in texts
     ]
 
@@ -622,7 +630,7 @@ def _write_few(cells: Cells, rows: Rows, columns: Rows, printed: Iterable[str]) 
     return Edits(rows, cells.starts[rows, columns], cells.ends[rows, columns], b"".join(texts), sizes)
 
 
-def _write(cells: Cells, rows: Rows, columns: Rows, printed: pl.Series) -> Edits:
+def _write(cells: Cells, rows: Rows, columns: Rows, printed: "pl.Series") -> Edits:
     """Return the replacement of cells by these texts, with quotes where they need them."""
     printed = printed.fill_null("")
     if (needs_quotes := printed.str.contains('[,"\r\n]')).any():
@@ -632,13 +640,17 @@ def _write(cells: Cells, rows: Rows, columns: Rows, printed: pl.Series) -> Edits
     return Edits(rows, cells.starts[rows, columns], cells.ends[rows, columns], text, sizes)
 
 
-def _print_int(cells: pl.Series) -> pl.Series | None:
+def _print_int(cells: "pl.Series") -> "pl.Series | None":
+    import polars as pl
+
     if not cells.str.contains("^[+-]?[0-9]{1,18}$").fill_null(value=False).all():
         return None
     return cells.cast(pl.Int64).cast(pl.String)
 
 
-def _print_float(cells: pl.Series) -> pl.Series | None:
+def _print_float(cells: "pl.Series") -> "pl.Series | None":
+    import polars as pl
+
     present = _print_text(cells)
     if not present.str.contains(_NUMBER).fill_null(value=True).all() or present.str.contains(_ODD_INTEGER).any():
         return None
@@ -652,16 +664,18 @@ def _print_float(cells: pl.Series) -> pl.Series | None:
     return printed.scatter(rows, [repr(value) for value in values.gather(rows)]) if len(rows) else printed
 
 
-def _print_bool(cells: pl.Series) -> pl.Series | None:
+def _print_bool(cells: "pl.Series") -> "pl.Series | None":
+    import polars as pl
+
     printed = cells.replace_strict(_BOOLEANS, default=None, return_dtype=pl.String)
     return None if printed.null_count() else printed
 
 
-def _print_text(cells: pl.Series) -> pl.Series:
+def _print_text(cells: "pl.Series") -> "pl.Series":
     return cells.set(cells.is_in(["", *MISSING]), None)
 
 
-_PRINT: dict[Kind, Callable[[pl.Series], pl.Series | None]] = {
+_PRINT: dict[Kind, Callable[["pl.Series"], "pl.Series | None"]] = {
     "int": _print_int,
     "float": _print_float,
     "bool": _print_bool,
@@ -676,10 +690,8 @@ def _print_one_int(cell: str) -> str | None:
 def _print_one_float(cell: str) -> str | None:
     if cell in _NO_TEXT:
         return ""
-    if not _ANY_NUMBER.fullmatch(cell) or _ODD_NUMBER.fullmatch(cell):
-        return None
-    value = float(cell)
-    return None if math.isinf(value) else repr(value)
+    printed = repr(float(cell)) if _USUAL_NUMBER.fullmatch(cell) else "inf"
+    return None if "inf" in printed else printed
 
 
 def _print_one_text(cell: str) -> str:
@@ -695,8 +707,10 @@ _PRINT_ONE: dict[Kind, Callable[[str], str | None]] = {
 """The same for a single cell."""
 
 
-def _print_column(column: "pd.Series[Any]") -> pl.Series:
+def _print_column(column: "pd.Series[Any]") -> "pl.Series":
     """Return the cells of a column as pandas writes them."""
+    import polars as pl
+
     rows = csv.reader(io.StringIO(column.to_frame().to_csv(index=False, header=False), newline=""))
     return pl.Series([row[0] or None for row in rows], dtype=pl.String)
 
@@ -711,18 +725,18 @@ def _print_value(value: Value) -> str:
 
 def _read_blocks(file: IO[bytes], size: int) -> Iterator[bytes]:
     """Yield a file in blocks of whole rows; a missing last line end is added."""
-    rest, start = b"", 0
-    while part := os.pread(file.fileno(), size, start):
-        start += len(part)
-        content = rest + part
-        end = _find_last_end(content)
-        rest = content[end:]
-        if end:
-            yield content[:end]
-    if rest:
-        if rest.count(b'"') % 2:
-            raise IrregularFileError
-        yield rest + b"\n"
+    start, rest = 0, size
+    while part := os.pread(file.fileno(), rest, start):
+        if end := _find_last_end(part):
+            start, rest = start + end, size
+            yield part[:end]
+        elif len(part) < rest:
+            if part.count(b'"') % 2:
+                raise IrregularFileError
+            yield part + b"\n"
+            return
+        else:
+            rest *= 2
 
 
 def _find_last_end(content: bytes, *, first: bool = False) -> int:

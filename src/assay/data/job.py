@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import SourceError, UsageError
+from assay.core.garbage import keep_freed_memory, pause_garbage_collection
 from assay.tasks import Task, load_plugin
 
 
@@ -70,6 +71,7 @@ class SynthesisJob:
 def run_prepare(job: PrepareJob) -> None:
     """Run the task's `prepare.py`, or its edition's own version of it."""
     prepare = _load_function(job.task.path("prepare.py"), "prepare", "prepare(job)")
+    keep_freed_memory()
     prepare(job)
 
 
@@ -82,7 +84,8 @@ def run_synthesize(task: Task, seed: int, raw: Path) -> None:
 
 
 def _load_function(path: Path, name: str, signature: str) -> Callable[..., Any]:
-    function = getattr(load_plugin(path), name, None)
+    with pause_garbage_collection(keep=True):
+        function = getattr(load_plugin(path), name, None)
     if not callable(function):
         raise UsageError(f"{path} does not define {signature}")
     return function  # type: ignore[no-any-return]

@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import IO
 
-import pandas as pd
-
 from assay.core.errors import SourceError
 from assay.core.progress import ByteCount, stage
-from assay.data import pandas_tables
 from assay.data.job import PrepareJob
 from assay.data.splits import random_rows
 
+from .._shared.plain_tables import write_table
 from .answers import list_right_answers
 from .records import Record, read_portion
 
@@ -37,9 +35,9 @@ def prepare(job: PrepareJob) -> None:
             advance(raw_file.tell() - done)
             done = raw_file.tell()
             del records  # or two portions would be in memory
-    table = pd.DataFrame(gold, columns=["example_id", "PredictionString"])
-    pandas_tables.write(table, job.private / "gold_submission.csv")
-    pandas_tables.write(table.assign(PredictionString=""), job.public / "sample_submission.csv")
+    names = ("example_id", "PredictionString")
+    write_table(job.private / "gold_submission.csv", names, gold)
+    write_table(job.public / "sample_submission.csv", names, ((id, "") for id, _ in gold))
 
 
 def _write_portion(

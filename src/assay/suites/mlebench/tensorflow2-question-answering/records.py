@@ -14,7 +14,6 @@ from itertools import islice
 from typing import IO, Any
 
 import numpy as np
-import pandas as pd
 
 from assay.core.errors import SourceError
 
@@ -175,6 +174,8 @@ def _write(value: object) -> bytes:
 
 
 def _read_with_pandas(lines: Sequence[bytes]) -> list[Record]:
+    import pandas as pd
+
     if any(line.isspace() for line in lines):
         raise SourceError("the file of records has a blank line")
     frame = pd.read_json(io.BytesIO(b"".join(lines)), orient="records", lines=True)
