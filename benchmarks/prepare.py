@@ -106,7 +106,7 @@ def run_step(arguments: list[str], root: Path) -> Cost:
     start = time.perf_counter()
     environment = os.environ | {"ASSAY_HOME": str(target)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise every start would compile the package again
-    process = subprocess.Popen([sys.executable, *arguments], env=environment)
+    process = subprocess.Popen([sys.executable, *arguments], env=environment, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)

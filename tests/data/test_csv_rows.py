@@ -135,9 +135,14 @@ def test_parts_are_joined_in_their_order(content: bytes, count: int, data: st.Da
 def test_numbers_of_any_length_are_unchanged_only_if_python_prints_them_so() -> None:
     """At every position, a point, and characters whose bits are near those of digits and of a point."""
     plain = [f"{sign}{'123456789012345678'[:size]}" for size in range(19) for sign in ("", "-")]
-    numbers = {number[:place] + char + number[place:] for number in plain for place in range(20) for char in ("", ".")}
+    numbers = {
+        number[:position] + char + number[position:] for number in plain for position in range(20) for char in ("", ".")
+    }
     numbers |= {
-        number[:place] + char + number[place + 1 :] for number in numbers for place in range(20) for char in CHARS
+        number[:position] + char + number[position + 1 :]
+        for number in numbers
+        for position in range(20)
+        for char in CHARS
     }
     texts = sorted(numbers)
     content = "".join(f"{text},x\n" for text in texts).encode("latin-1")
