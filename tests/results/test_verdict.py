@@ -40,8 +40,8 @@ def judge(outcomes: list[TrialRow]) -> Verdict:
         (
             *(3, 0, 0),
             "It is not known which is better, one or two, by score, paired by task (success does not tell them "
-            "apart: both 0%) on these 3 tasks (no affordable number of seeds), nor on tasks like these (it takes at "
-            "least 6 tasks).",
+            "apart: both 0%) on these 3 tasks (more seeds would hardly settle it), nor on tasks like these (it takes "
+            "at least 6 tasks).",
         ),
     ],
 )

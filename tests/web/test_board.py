@@ -202,7 +202,7 @@ def test_a_reader_gets_from_the_ranking_to_every_trace(tmp_path, serve, open_sit
     expect(page.get_by_text("+model = HistGradientBoostingClassifier(max_iter=200)  # stronger")).to_be_visible()
     page.wait_for_load_state()  # keys are answered from then on
     page.keyboard.press("n")
-    expect(page.locator(".entry.current .what").first).to_have_text("Execute Script")
+    expect(page.locator(".entry.current .what").first).to_have_text("Execute Script: train.py")
     check_accessibility(page)
     page.get_by_role("link", name="prompt").last.click()
     call = page.locator("section").last

@@ -103,7 +103,7 @@ def test_a_trial_is_read_step_by_step_with_the_keyboard(viewer, open_page, run):
     expect(asked.nth(0)).to_contain_text(re.compile("instructions.*You are a machine learning engineer", re.DOTALL))
     expect(asked.nth(1)).to_contain_text(re.compile("^prompt.*The baseline is weak", re.DOTALL))
     page.keyboard.press("n")
-    expect(page.locator(".entry.current .what").first).to_have_text("Execute Script")
+    expect(page.locator(".entry.current .what").first).to_have_text("Execute Script: train.py")
     assert page.url.endswith("#" + page.locator(".entry.current").get_attribute("id"))
     added = page.locator(".added").first
     expect(added).to_have_text("+model = HistGradientBoostingClassifier(max_iter=200)  # stronger")

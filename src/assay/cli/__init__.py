@@ -81,9 +81,11 @@ class Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         with pause_garbage_collection(keep=True):
+            from assay.cli.arguments import name_numbers
+
             module = importlib.import_module(f"assay.cli.{COMMANDS[cmd_name]}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
-        return command
+        return name_numbers(command)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -8,6 +8,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from assay.cli.complete import complete_runs, complete_trials
+from assay.core.quantities import parse_duration
 
 _LISTED = 3
 
@@ -89,6 +90,16 @@ def _name_newest(names: Iterable[object], what: str = "runs") -> str:
     return f"; the newest {what}: {', '.join(listed)}" if listed else f"; there are no {what} below this folder"
 
 
+def read_duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """Return the seconds of a duration such as `5m`; a number without a unit is an error."""
+    if value is not None and value.replace(".", "", 1).isdigit():
+        raise click.BadParameter(f"{value} has no unit; write {value}s, {value}m or {value}h")
+    try:
+        return None if value is None else parse_duration(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
 class Count(click.IntRange):
     """A number of at least one."""
 
@@ -103,16 +114,20 @@ class Count(click.IntRange):
             self.fail(f"{value!r} is not an integer of at least 1, such as 3", param, ctx)
 
 
+def name_numbers(command: click.Command) -> click.Command:
+    """Show the values of numeric options as `N`, instead of as `INTEGER RANGE`; return the command."""
+    for parameter in command.params:
+        if isinstance(parameter.type, click.IntRange | click.FloatRange) and parameter.metavar is None:
+            parameter.metavar = "N"
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        name_numbers(inner)
+    return command
+
+
 class GroupedCommand(click.Command):
     """A command whose help lists its options in named groups; those of no group come last."""
 
     groups: Mapping[str, tuple[str, ...]] = {}
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        for parameter in self.params:
-            if isinstance(parameter.type, click.IntRange | click.FloatRange) and parameter.metavar is None:
-                parameter.metavar = "N"
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options, each group under its title."""

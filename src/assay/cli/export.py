@@ -55,6 +55,7 @@ from assay.core.table import Column, Table
 )
 @click.option(
     "--variant",
+    metavar="NAME",
     default=None,
     help="With --harbor: the variant of the data.  [default: synthetic-0, or real where a task has no miniature]",
 )

@@ -29,9 +29,12 @@ if TYPE_CHECKING:
 _PIPE_WIDTH = 100_000
 as_json = click.option("--json", "json_", is_flag=True, help="Print JSON.")
 quiet = click.option("--quiet", is_flag=True, help="Do not show progress.")
-edition = click.option("--edition", default=None, help="Edition of the rules.  [default: the first of the suite]")
+edition = click.option(
+    "--edition", metavar="NAME", default=None, help="Edition of the rules.  [default: the first of the suite]"
+)
 variant = click.option(
     "--variant",
+    metavar="NAME",
     default=None,
     help="Variant of the data: real, unverified, synthetic (which means synthetic-0), synthetic-7, or one per suite: "
     "mlebench=synthetic,pocket=real.  [default: real, or the only one that is prepared]",

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from assay.cli.arguments import Count, GroupedCommand
+from assay.cli.arguments import Count, GroupedCommand, read_duration
 from assay.cli.complete import complete_agents, complete_tasks
 from assay.cli.output import ask_for_trust, echo, edition, open_registry, read_size, sandbox, variant
 from assay.core.errors import UsageError
-from assay.core.quantities import parse_duration
 from assay.core.text import plural
 
 if TYPE_CHECKING:
@@ -23,15 +22,6 @@ _BUDGET = {"time_": "time", "steps": "steps", "tokens": "tokens", "cost": "cost"
 _RESOURCES = {"memory": "memory", "gpus": "gpus"}
 _NOT_SETTINGS = ("names", "quiet", "json_", "folder", "step", "again", "failed", "view", "detect", "source", "trust")
 _OF_STUDIES = ("csv_", "markdown", "table", "figure", "html")
-
-
-def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    if value is not None and value.replace(".", "", 1).isdigit():
-        raise click.BadParameter(f"{value} has no unit; write {value}s, {value}m or {value}h")
-    try:
-        return None if value is None else parse_duration(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 GROUPS = {
@@ -98,7 +88,11 @@ _WHAT = (
     ),
     click.option("--seeds", default=3, show_default=True, type=Count(), help="Trials per task and agent."),
     click.option(
-        "--time", "time_", metavar="DURATION", callback=_duration, help="Time per trial.  [default: set by the task]"
+        "--time",
+        "time_",
+        metavar="DURATION",
+        callback=read_duration,
+        help="Time per trial.  [default: set by the task]",
     ),
     click.option("--steps", type=click.IntRange(1), default=None, help="Steps per trial.  [default: set by the task]"),
     click.option("--tokens", type=click.IntRange(1), default=None, help="Tokens per trial, over all models."),
@@ -209,7 +203,7 @@ _HOW = (
         help="Attempts per trial after infrastructure or provider failures.  [default: 3]",
     ),
     click.option(
-        "--total-time", metavar="DURATION", callback=_duration, help="Start no new trials after this much time."
+        "--total-time", metavar="DURATION", callback=read_duration, help="Start no new trials after this much time."
     ),
     click.option(
         "--total-cost",

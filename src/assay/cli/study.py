@@ -15,7 +15,7 @@ from click.core import ParameterSource
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from assay.cli.arguments import RunPath
+from assay.cli.arguments import RunPath, name_numbers
 from assay.cli.complete import complete_tasks
 from assay.cli.output import (
     as_json,
@@ -90,8 +90,8 @@ class _Studies(click.Group):
         """Load one study, or the module of a tool."""
         if cmd_name in _TOOLS:
             tool: click.Command = getattr(importlib.import_module(f"assay.cli.{cmd_name}"), f"{cmd_name}_command")
-            return tool
-        return make_command(STUDIES.load(cmd_name))
+            return name_numbers(tool)
+        return name_numbers(make_command(STUDIES.load(cmd_name)))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List studies, which read runs, apart from tools of experimenters."""

@@ -10,24 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.cli.arguments import read_duration
 from assay.cli.complete import complete_agents, complete_tasks
 from assay.cli.output import as_json, choose_progress, echo, echo_json, print_tables, quiet, sandbox
 from assay.cli.planning import read_flags
 from assay.core.errors import UsageError
-from assay.core.quantities import parse_duration
 
 if TYPE_CHECKING:
     from assay.regression import Attempt
 
 _MAX_LINES = 10
 _NOT_SETTINGS = ("agent", "history", "label", "against", "fail_on", "log", "diff", "yes", "seeds")
-
-
-def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    try:
-        return None if value is None else parse_duration(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
 
 
 @click.command("try")
@@ -59,7 +52,7 @@ def _duration(ctx: click.Context, param: click.Parameter, value: str | None) -> 
 @click.option(
     "--set", "model_settings", multiple=True, metavar="[ROLE.]NAME=VALUE", help="Model setting, e.g. temperature=0."
 )
-@click.option("--time", "time_", metavar="DURATION", callback=_duration, help="Time per trial.  [default: 2m]")
+@click.option("--time", "time_", metavar="DURATION", callback=read_duration, help="Time per trial.  [default: 2m]")
 @click.option("--steps", type=click.IntRange(1), default=None, help="Steps per trial.  [default: set by the task]")
 @click.option("--tokens", type=click.IntRange(1), default=None, help="Tokens per trial, over all models.")
 @click.option("--cost", type=click.FloatRange(0, min_open=True), default=None, help="Cost per trial in US dollars.")

@@ -382,7 +382,7 @@ def _find_what_settles(claim: Claim, margin: float, following: float) -> str:
             return (
                 f"about {plural(max(seeds, 1), 'more seed')}"
                 if factor < _MAX_FACTOR
-                else "no affordable number of seeds"
+                else "more seeds would hardly settle it"
             )
         case Population.LIKE:
             if claim.evidence.families < inference.FEWEST_TASKS:
@@ -391,7 +391,7 @@ def _find_what_settles(claim: Claim, margin: float, following: float) -> str:
             return (
                 f"about {plural(max(tasks, 1), 'more task')}"
                 if factor < _MAX_FACTOR
-                else "no affordable number of tasks"
+                else "more tasks would hardly settle it"
             )
         case _:
             assert_never(claim.estimand.population)

@@ -301,7 +301,12 @@ def _compare(every_row: Sequence[TrialRow], compared: Collection[str], asked: As
         raise UsageError(f"the agents have no task of {suite} in common that defines {measure}; {hint}")
     possible = {task for task in every if all(task in outcomes.worst for outcomes in collected.values())}
     common = {agent: outcomes.on(tasks, possible) for agent, outcomes in collected.items()}
-    order = sorted(common, key=lambda agent: (-inference.mean_over_tasks(common[agent].values), agent))
+    means = {agent: inference.mean_over_tasks(outcomes.values) for agent, outcomes in common.items()}
+    if len(set(means.values())) < len(means):
+        better = {agent: _mean_improvement(trials, rows) for agent, trials in by_agent.items()}
+        order = sorted(common, key=lambda agent: (-means[agent], -better[agent], agent))
+    else:
+        order = sorted(common, key=lambda agent: -means[agent])
     others = [agent for agent in order if agent != asked.baseline]
     matchups = [(agent, asked.baseline) for agent in others] if asked.baseline else list(combinations(order, 2))
     required = [name for name in CONDITIONS if name not in asked.ignore]
@@ -329,6 +334,12 @@ def _compare(every_row: Sequence[TrialRow], compared: Collection[str], asked: As
         ),
         caveats=tuple(describe_caveats([row for row in rows if not row.imported])),
     )
+
+
+def _mean_improvement(trials: Sequence[TrialRow], rows: Sequence[TrialRow]) -> float:
+    """Return what orders agents whose means are equal."""
+    outcomes = collect_outcomes(trials, "improvement", rows)
+    return inference.mean_over_tasks(outcomes.values) if outcomes.values else 0.0
 
 
 class _Match:

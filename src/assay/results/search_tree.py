@@ -134,9 +134,9 @@ def find_best_path(journal: Journal) -> set[int]:
 def draw_tree(journal: Journal, positions: dict[int, tuple[float, int]], prefix: str) -> Figure:
     """Draw the tree: a dot per node, linked to its entry in the list below."""
     width, depth = (max(ends) for ends in zip(*positions.values(), strict=True))
-    x, y = Axis(low=0, high=width, ticks=()), Axis(low=0, high=depth, ticks=(), reverse=True)
     apart = min(max(_WIDTH / (width + 1), 26), 140)
-    size = {"width": round(apart * width + 90), "height": 52 * depth, "pad": 16}
+    x, y = Axis(low=0, high=width + _LABELED / apart, ticks=()), Axis(low=0, high=depth, ticks=(), reverse=True)
+    size = {"width": round(apart * width + _LABELED + 32), "height": 52 * depth, "pad": 16}
     figure = Figure("tree", "Tree of nodes", x, y, **size)
     path = find_best_path(journal)
     for id, position in positions.items():

@@ -8,7 +8,7 @@ from assay.core.figure import Axis, Figure, Look, Rows, Unit
 from assay.core.quantities import format_size
 from assay.core.text import one_line
 from assay.core.values import Estimate, format_estimate, format_points
-from assay.results.curves import Curve
+from assay.results.curves import Curve, CurvePoint
 from assay.results.estimate import interval_half_width
 from assay.results.paired import PairedDifference
 from assay.results.progress import Axis as CurveAxis
@@ -80,7 +80,7 @@ def draw_curves(
                 figure.curve(claims, band=known is picked, keep=True, **look)
             scores = [(level, value) for level, value in known if isinstance(value, Estimate)]
             if scores:
-                _draw_scores(figure, scores, look, band=known is picked)
+                _draw_scores(figure, scores, look, _limit_bands(points) if known is picked else None)
     _add_probes(figure, curves, x)
     return figure
 
@@ -102,12 +102,24 @@ def _format(value: Claim | Estimate | None) -> str:
     return format_rate(value) if isinstance(value, Claim) else format_estimate(value) if value else "no score"
 
 
-def _draw_scores(figure: Figure, scores: Sequence[tuple[float, Estimate]], look: Look, *, band: bool) -> None:
-    """Draw the mean score of a task, with Student's interval over its seeds as a band."""
+def _limit_bands(points: Sequence[CurvePoint]) -> tuple[float, float]:
+    """Return where bands of scores are cut: the interval of two seeds may be wider than the whole figure."""
+    means = [point.picked.mean for point in points if isinstance(point.picked, Estimate)] or [0.0]
+    low, high = min(means), max(means)
+    room = (high - low or abs(high) or 1.0) / 4
+    floor, ceiling = 0.0 if low >= 0 else low - room, 1.0 if 0 <= high <= 1 else high + room
+    return max(low - room, floor), min(high + room, ceiling)
+
+
+def _draw_scores(
+    figure: Figure, scores: Sequence[tuple[float, Estimate]], look: Look, limits: tuple[float, float] | None
+) -> None:
+    """Draw the mean score of a task, within some limits with Student's interval over its seeds as a band."""
     widths = [(level, score, interval_half_width(score)) for level, score in scores]
     ends = [(level, score.mean, half) for level, score, half in widths if half is not None]
-    if band and ends:
-        low, high = ([(level, mean + sign * half) for level, mean, half in ends] for sign in (-1, 1))
+    if limits and ends:
+        low = [(level, max(mean - half, limits[0])) for level, mean, half in ends]
+        high = [(level, min(mean + half, limits[1])) for level, mean, half in ends]
         figure.band(low, high, keep=True, color=look.get("color"))
     figure.step([(level, score.mean) for level, score in scores], **look)
 

@@ -92,4 +92,5 @@ def _search_entry(entry: Entry, words: str) -> Iterator[Hit]:
             ends = position, position + len(words)
             parts = text[max(ends[0] - _AROUND, 0) : ends[0]], text[slice(*ends)], text[ends[1] : ends[1] + _AROUND]
             before, match, after = (one_line(strip_control(part), 2 * _AROUND) for part in parts)
-            yield Hit(entry, name, before, match, after)
+            spaces = (" " if parts[0][-1:].isspace() else "", " " if parts[2][:1].isspace() else "")
+            yield Hit(entry, name, before + spaces[0], match, spaces[1] + after)

@@ -84,6 +84,7 @@ SingleEvent = (
     | Graded
 )
 """Events that are neither part of a call nor a snapshot."""
+_PLUMBING = ("write", "read", "list", "check", "files")
 BlockKind = Literal["prose", "text", "code", "diff"]
 _MAX_DIFFED = 200_000
 _MAX_TEXT = 20 * 10**6
@@ -155,6 +156,15 @@ class Step:
     def cards(self) -> Sequence[Entry]:
         """What the step is listed by: the nodes of a search, or its first entry."""
         return [entry for entry in self.entries if entry.node] or self.entries[:1]
+
+    @property
+    def plumbing(self) -> Sequence[Entry]:
+        """What a search does with a node once it has it, such as writing its files; nothing where something failed."""
+        return [entry for entry in self.entries if self._has_nodes and entry.kind in _PLUMBING and not entry.problem]
+
+    @property
+    def _has_nodes(self) -> bool:
+        return any(entry.node for entry in self.entries)
 
     @property
     def title(self) -> str:
@@ -311,7 +321,7 @@ class _Builder:
     def _request_blocks(self, request: AnyRequest) -> Iterator[Block]:
         match request:
             case ActionRequest(arguments=arguments):
-                yield from argument_blocks(arguments)
+                yield from argument_blocks(arguments, folded=True)
             case CommandRequest(command=command, stdin=stdin):
                 text = " ".join(command)
                 if "\n" in text or len(text) > 120:
@@ -580,8 +590,10 @@ def describe_request(request: AnyRequest) -> tuple[str, str]:
     match request:
         case ModelRequest(role=role):
             return "model", f"model call ({role})"
-        case ActionRequest(name=name):
-            return "action", clean_line(name, 120) or "action"
+        case ActionRequest(name=name, arguments=arguments):
+            first = next(iter(arguments.values()), None)
+            title = f"{name}: {first}" if isinstance(first, str) and first else name
+            return "action", clean_line(title, 120) or "action"
         case CommandRequest(command=command):
             return "command", clean_line(" ".join(command), 160)
         case PythonRequest(code=code):
@@ -642,12 +654,12 @@ def _seconds(result: AnyResult) -> float | None:
     return seconds if isinstance(seconds, float | int) else None
 
 
-def argument_blocks(arguments: Mapping[str, object], prefix: str = "") -> Iterator[Block]:
-    """Yield short arguments together and each long one by itself."""
+def argument_blocks(arguments: Mapping[str, object], prefix: str = "", *, folded: bool = False) -> Iterator[Block]:
+    """Yield short arguments together, perhaps folded, and each long one by itself."""
     short = {name: value for name, value in arguments.items() if len(str(value)) <= 200 and "\n" not in str(value)}
     if short:
         text = "\n".join(f"{clean_line(name)}: {value}" for name, value in short.items())
-        yield Block(f"{prefix}{plural(len(short), 'argument')}" if prefix else "arguments", text)
+        yield Block(f"{prefix}{plural(len(short), 'argument')}" if prefix else "arguments", text, folded=folded)
     for name, value in arguments.items():
         if name not in short:
             text = value if isinstance(value, str) else _as_json(value)

@@ -84,12 +84,12 @@
   // Say so where a table is wider than its box.
   const markCut = () => {
     for (const box of document.querySelectorAll(".scroll")) {
-      const cut = box.scrollWidth > box.clientWidth + 2 && box.querySelector("table");
+      const cut = box.scrollWidth > box.clientWidth + 2;
       const cue = box.previousElementSibling?.classList.contains("cue") ? box.previousElementSibling : null;
       if (cut && !cue) {
         const words = document.createElement("span");
         words.className = "cue";
-        words.textContent = "more columns →";
+        words.textContent = box.querySelector("table") ? "more columns →" : "more →";
         box.before(words);
       } else if (!cut && cue) cue.remove();
     }
