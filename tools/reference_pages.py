@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "assay"
 INTERNAL = ("suites", "interop", "cli")
 """Packages whose names are not meant to be imported by users."""
+RANKED_LOW = "---\nsearch:\n  boost: 0.2\n---\n\n"
+"""In searches, pages that explain come first: these have every word."""
 OPTIONS = """\
     options:
       show_root_heading: false
@@ -29,7 +31,7 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File
 
     for path, text in (("reference/commands.md", command_page()), ("reference/python.md", python_page())):
-        files.append(File.generated(config, path, content=text))
+        files.append(File.generated(config, path, content=RANKED_LOW + text))
     return files
 
 

@@ -37,7 +37,7 @@ def test_one_file_shows_the_sum_the_conditions_and_every_trial(page_of, open_fil
         )
     ).to_be_in_viewport()
     expect(page.get_by_role("heading", name="How it was run")).to_be_visible()
-    conditions = page.locator(".disclosure").last
+    conditions = page.get_by_role("heading", name="How it was run").locator("..")
     for text in (
         "main: openai/gpt-5",
         "10m, 30 steps",

@@ -22,7 +22,7 @@ class RunPath(click.ParamType[Path]):
         """Return the path, which exists."""
         path = Path(value)
         if not path.exists():
-            self.fail(f"{value} does not exist{_name_newest(_newest_runs())}", param, ctx)
+            raise click.UsageError(f"{value} does not exist{_name_newest(_newest_runs())}", ctx)
         return path
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -57,9 +57,9 @@ class TrialPath(click.ParamType[Path]):
             if matches:
                 return matches[0]
         if self._or_run:
-            raise click.BadParameter(f"{value} does not exist{_name_newest(_newest_runs())}", ctx, param)
+            raise click.UsageError(f"{value} does not exist{_name_newest(_newest_runs())}", ctx)
         newest = [trial.name for run in runs[:1] for trial in sorted((run / "trials").glob("*-*"))]
-        raise click.BadParameter(f"no trial matches {value}{_name_newest(newest, 'trials')}", ctx, param)
+        raise click.UsageError(f"no trial matches {value}{_name_newest(newest, 'trials')}", ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Complete run folders and the folders of their trials."""
@@ -115,10 +115,11 @@ class Count(click.IntRange):
 
 
 def name_numbers(command: click.Command) -> click.Command:
-    """Show the values of numeric options as `N`, instead of as `INTEGER RANGE`; return the command."""
+    """Show the values of numeric options as `N` and call them numbers in errors, not ranges; return the command."""
     for parameter in command.params:
-        if isinstance(parameter.type, click.IntRange | click.FloatRange) and parameter.metavar is None:
-            parameter.metavar = "N"
+        if isinstance(parameter.type, click.IntRange | click.FloatRange):
+            parameter.metavar = parameter.metavar or "N"
+            parameter.type.name = "integer" if isinstance(parameter.type, click.IntRange) else "number"
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         name_numbers(inner)
     return command

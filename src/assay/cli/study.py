@@ -32,7 +32,7 @@ from assay.core.disk import atomic_write
 from assay.core.errors import UsageError
 from assay.core.home import Home
 from assay.core.progress import use_progress
-from assay.core.text import did_you_mean, plural
+from assay.core.text import did_you_mean, plural, suggest
 from assay.records import RunFolder
 from assay.studies.study import STUDIES, Study, StudyInput, StudyResult, StudySettings
 from assay.studies.trials import describe_runs
@@ -91,6 +91,8 @@ class _Studies(click.Group):
         if cmd_name in _TOOLS:
             tool: click.Command = getattr(importlib.import_module(f"assay.cli.{cmd_name}"), f"{cmd_name}_command")
             return name_numbers(tool)
+        if (close := suggest(cmd_name, _TOOLS)) and suggest(cmd_name, STUDIES.names()) is None:
+            raise UsageError(f"no study is called {cmd_name!r}; did you mean {close}?")
         return name_numbers(make_command(STUDIES.load(cmd_name)))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

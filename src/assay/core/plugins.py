@@ -64,6 +64,8 @@ class Plugins(Generic[Plugin]):
         if name.endswith(".py") and (folder / name).is_file():
             defined = _DEFINITION.findall((folder / name).read_text("utf-8", "replace"))
             raise UsageError(f"{name} is a file; name what it defines: {name}:{defined[0] if defined else 'NAME'}")
+        if name.endswith(".py"):
+            raise UsageError(f"{name} is missing")
         raise self.unknown(name)
 
     def check(self, name: str) -> str:

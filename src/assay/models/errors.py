@@ -89,7 +89,9 @@ def _summarize(status: int | None, kind: str) -> str:
 
 
 def _unknown_provider(name: str) -> str | None:
-    provider = name.partition("/")[0]
+    provider, slash, _ = name.partition("/")
+    if not slash:
+        return f"model {name!r} has no provider; write PROVIDER/MODEL, e.g. openai/{name}"
     from inspect_ai._util.registry import registry_find, registry_info
 
     clients = registry_find(lambda entry: entry.type == "modelapi")

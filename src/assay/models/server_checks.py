@@ -45,7 +45,9 @@ def check_name(name: str) -> None:
 
 def check_provider(name: str) -> None:
     """Raise `UsageError` if no provider of this name is known; for when the package that knows them is missing."""
-    provider = name.partition("/")[0]
+    provider, slash, _ = name.partition("/")
+    if not slash:
+        raise UsageError(f"model {name!r} has no provider; write PROVIDER/MODEL, e.g. openai/{name}")
     if provider not in PROVIDERS:
         raise UsageError(f"Unknown provider {provider!r} of model {name}; {did_you_mean(provider, PROVIDERS)}")
 

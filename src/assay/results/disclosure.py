@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from assay.core.text import plural
+from assay.core.values import format_measured
 from assay.results.frame import CONDITIONS, RuleSet, TrialRow, condition_of, group_by
 
+_FEWEST = 2
 _NETWORKS = {"none": "none", "models": "model providers only", "host": "open: the whole network"}
 
 
@@ -40,6 +42,39 @@ class Disclosure:
     first_started: str | None
     last_ended: str | None
     load: float | None
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """What is said of it, by name."""
+        period = " to ".join((time or "–")[:16].replace("T", " ") for time in (self.first_started, self.last_ended))
+        cost = "cost unknown" if self.cost is None else f"cost ${self.cost:,.2f}"
+        facts = {
+            "Models": "; ".join(self.models) or "none",
+            "Settings": ", ".join(self.settings) or "default",
+            "Settings not sent": "; ".join(self.dropped),
+            "Tools": ", ".join(self.tools) or "those of the agent",
+            "Budget per trial": "; ".join(self.budget),
+            "Hardware per trial": "; ".join(self.hardware),
+            "Internet": "; ".join(self.internet),
+            "Feedback from the test": self.feedback,
+            "Attempts": self.attempts,
+            "Sandbox": "; ".join(self.sandbox),
+            "Environment": ", ".join(self.environment),
+            "Description": ", ".join(self.description),
+            "Versions and machine": ", ".join(self.versions) or "not recorded",
+            "Used": f"{plural(self.trials, 'trial')}, {format_measured(self.seconds)}"
+            + (f", {self.tokens:,} tokens, {cost}" if self.tokens else ""),
+            "Period": f"{period} UTC" + (f", load up to {self.load:.1f} per core" if self.load is not None else ""),
+        }
+        return {name: value for name, value in facts.items() if value}
+
+
+def find_shared_facts(disclosures: Sequence[Disclosure]) -> dict[str, str]:
+    """Return what is the same of all of several agents."""
+    if len(disclosures) < _FEWEST:
+        return {}
+    first, *others = (disclosure.facts for disclosure in disclosures)
+    return {name: value for name, value in first.items() if all(other.get(name) == value for other in others)}
 
 
 def disclose_agents(rows: Sequence[TrialRow]) -> list[Disclosure]:

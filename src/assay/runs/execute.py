@@ -40,6 +40,7 @@ from assay.runs.retry import Allowance, Retries
 from assay.tasks import Task
 
 _SMALL_DOWNLOAD = 200 * 10**6
+_RUNS = Path("runs")
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Reporting:
 
 def choose_run_folder(config: PlanConfig) -> RunFolder:
     """Return the folder that a run is written to: the configured one, or one named after the current time."""
-    return RunFolder(config.out or Path("runs") / f"{datetime.now():%Y-%m-%d-%H%M%S}")
+    return RunFolder(config.out or _RUNS / f"{datetime.now():%Y-%m-%d-%H%M%S}")
 
 
 def add_trials(
@@ -175,8 +176,10 @@ def _discard_unstarted(run: RunFolder) -> None:
         (run.path / name).unlink(missing_ok=True)
     if (run.path / "slurm").exists():  # what was to be submitted
         shutil.rmtree(run.path / "slurm")
-    with suppress(OSError):  # the folder may hold other files of the user
+    with suppress(OSError):  # the folders may hold other files of the user
         run.path.rmdir()
+        if run.path.parent.name == _RUNS.name:
+            run.path.parent.rmdir()
 
 
 def _warn(run: RunFolder, reporting: Reporting) -> None:

@@ -53,6 +53,7 @@ from assay.core.quantities import format_size
 from assay.core.text import one_line, plural
 from assay.records import TrialFolder
 from assay.results import report
+from assay.results.disclosure import find_shared_facts
 from assay.results.figures import number_colors
 from assay.results.inference import INTERVAL_METHOD
 from assay.results.measures import MEASURE_TITLES, MEASURES
@@ -402,6 +403,7 @@ def make_environment() -> "Environment":
     environment.globals |= {
         "draw_histogram": draw_histogram,
         "find_heat": find_heat,
+        "find_shared_facts": find_shared_facts,
         "format_rate": format_rate,
         "MEASURE_TITLES": MEASURE_TITLES,
         "count_comparisons": count_comparisons,
