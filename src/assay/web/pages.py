@@ -167,12 +167,12 @@ def find_state(view: RunView) -> RunState:
 def find_running(view: RunView) -> list[TrialStatus]:
     """Return what the trials that are running now do, the longest first."""
     now = utc_now()
-    statuses = [
-        describe_trial(row.record, now, row.agent)
-        for row in view.rows
-        if row.pending and row.record and appears_held(row.record.folder.path)
-    ]
+    statuses = [describe_trial(row.record, now, row.agent) for row in view.rows if row.record and _is_running(row)]
     return sorted(statuses, key=lambda status: -status.elapsed)[:_MAX_RUNNING]
+
+
+def _is_running(row: TrialRow) -> bool:
+    return row.pending and row.record is not None and appears_held(row.record.folder.path)
 
 
 def make_overview(view: RunView, selection: Selection) -> dict[str, Any]:
@@ -395,6 +395,7 @@ def make_trial(view: RunView, name: str) -> dict[str, Any] | None:
         "file": folder.file,
         "row": row,
         "state": folder.state,
+        "now": describe_trial(row.record, utc_now(), row.agent) if row.record and _is_running(row) else None,
         "submission": folder.submission_entry,
         "trace": _make_trace(folder, events),
         "checks": [call.result for _, call in finished_calls(events) if isinstance(call.result, ValidationResult)],
