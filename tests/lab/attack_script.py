@@ -22,6 +22,17 @@ for _ in range(8):
         time.sleep(60)
 time.sleep(60)
 """
+# Memory that no process has mapped: files without a name, and shared memory and queues of System V.
+EAT_UNMAPPED = """
+import ctypes, os
+libc, kept = ctypes.CDLL(None, use_errno=True), 0
+try:
+    while kept < 400_000_000:
+        kept += os.write(os.memfd_create("food"), bytes(50_000_000))
+except OSError:
+    pass
+print(kept, libc.shmget(0, ctypes.c_size_t(50_000_000), 0o1600), libc.msgget(0, 0o1600))
+"""
 BOMB = """
 import os, time
 made = 0
@@ -84,6 +95,7 @@ async def main(home: Home, environment: Path, data: Path, sandbox: str) -> None:
         await lab.run(["sh", "-c", "rm part*"], seconds=10)
         report["eat"] = await python(EAT)
         report["eat together"] = await python(EAT_TOGETHER)
+        report["eat unmapped"] = await python(EAT_UNMAPPED)
         report["bomb"] = await python(BOMB)
         report["write data"] = await python("open('data/train.csv', 'w')")
         report["connect"] = await python("import socket; socket.create_connection(('1.1.1.1', 80), 2)")

@@ -48,7 +48,7 @@ class Bubblewrap:
 
     def __init__(self, home: Home, slot: LabSlot, setup: Setup) -> None:
         self._slot = slot
-        self._filter = seccomp.build_filter(pinned=setup.pinned)
+        self._filter = seccomp.build_filter(pinned=setup.pinned, memory_counted="memory" in slot.group.enforced)
         self._program = [*pin_to_processors(setup), *_drop_root(slot.owner), find_bwrap()]
         self._join = join_cgroups(slot.group)
         self._arguments = build_arguments(home, slot, setup)

@@ -86,7 +86,7 @@ class Docker:
         self._options = _options(self._engine, slot, setup)
         self._pin = [] if self._engine.limits else pin_to_processors(setup)
         self._filter = slot.folder / "seccomp.json"
-        self._filter.write_text(seccomp.build_profile(pinned=setup.pinned))
+        self._filter.write_text(seccomp.build_profile(pinned=setup.pinned, memory_counted=self._engine.limits))
         if setup.image is None:
             self._options += _mount_system(home)
         self._image = setup.image or make_image(self._engine, home)

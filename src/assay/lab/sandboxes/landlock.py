@@ -69,7 +69,10 @@ class Landlock:
             "limits": rlimit_values(setup.limits, memory_per_process="memory" not in slot.group.enforced),
             "owner": slot.owner,
             "filter": seccomp.build_filter(
-                pinned=setup.pinned, namespaces=False, own_user=slot.owner is not None
+                pinned=setup.pinned,
+                namespaces=False,
+                own_user=slot.owner is not None,
+                memory_counted="memory" in slot.group.enforced,
             ).hex(),
             "workspace": str(slot.workspace),
             "rules": _rules(home, slot, setup),

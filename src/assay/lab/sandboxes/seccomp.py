@@ -24,12 +24,17 @@ from assay.lab.sandboxes.landlock_launcher import MARK_RLIMIT
 
 
 def build_filter(
-    machine: str | None = None, *, pinned: bool = False, namespaces: bool = True, own_user: bool = True
+    machine: str | None = None,
+    *,
+    pinned: bool = False,
+    namespaces: bool = True,
+    own_user: bool = True,
+    memory_counted: bool = True,
 ) -> bytes:
     """Return the filter for this machine's processor as `bwrap --seccomp` reads it.
 
-    With `pinned`, code in the lab cannot move to other processors. Without `namespaces`, or an `own_user`, the filter
-    denies what these would make harmless.
+    With `pinned`, code in the lab cannot move to other processors. Without `namespaces`, an `own_user`, or memory that
+    the kernel counts, the filter denies what these would make harmless.
     """
     name = machine or platform.machine()
     if name not in _PROCESSORS:
@@ -42,6 +47,9 @@ def build_filter(
         code += _if_equal(number, _refuse(errno.ENOSYS))  # for which programs have a fallback
     for number in (*cpu.denied, *([cpu.sched_setaffinity] if pinned else [])):
         code += _if_equal(number, _refuse(errno.EPERM))
+    if not memory_counted:
+        for number in _numbers(_UNMAPPED_MEMORY, name):
+            code += _if_equal(number, _refuse(errno.ENOSYS))
     # The flags of clone3 are behind a pointer, which a filter cannot follow; the C library falls back to clone.
     code += _if_equal(_CLONE3, _refuse(errno.ENOSYS))
     code += _if_equal(cpu.clone, _load(_FIRST_ARGUMENT), *_if_any_bit(_NEW_NAMESPACES, _refuse(errno.EPERM)), _ALLOW)
@@ -56,11 +64,12 @@ def build_filter(
     return b"".join([*code, _ALLOW])
 
 
-def build_profile(*, pinned: bool = False) -> str:
+def build_profile(*, pinned: bool = False, memory_counted: bool = True) -> str:
     """Return the same rules as `build_filter` in the format of container engines."""
     names = [*_DENIED, *_DENIED_EVERYWHERE, *(["sched_setaffinity"] if pinned else [])]
     watching = ["inotify_init", "inotify_init1", "inotify_add_watch"]
-    rules = [_rule(names, errno.EPERM), _rule(["clone3", *watching], errno.ENOSYS)]
+    missing = ["clone3", *watching, *([] if memory_counted else _UNMAPPED_MEMORY)]
+    rules = [_rule(names, errno.EPERM), _rule(missing, errno.ENOSYS)]
     flags = [1 << bit for bit in range(32) if _NEW_NAMESPACES & 1 << bit]
     rules += [_rule(["clone"], errno.EPERM, (0, "SCMP_CMP_MASKED_EQ", flag, flag)) for flag in flags]
     families = [family for family in range(_MAX_FAMILY) if family not in (*_FAMILIES, _NETLINK)]
@@ -189,6 +198,10 @@ _SHARED_BY_ALL = {
     "semget": (64, 190), "semop": (65, 193), "semctl": (66, 191), "semtimedop": (220, 192),
     "msgget": (68, 186), "msgsnd": (69, 189), "msgrcv": (70, 188), "msgctl": (71, 187),
     "statmount": (457, 457), "listmount": (458, 458),
+}  # fmt: skip
+# Memory that no process has mapped, which polling does not find.
+_UNMAPPED_MEMORY = {
+    "memfd_create": (319, 279), "memfd_secret": (447, 447), "shmget": (29, 194), "msgget": (68, 186),
 }  # fmt: skip
 _OF_ANY_PROCESS = {
     "sched_setparam": (142, 118), "sched_setscheduler": (144, 119), "sched_setattr": (314, 274),
