@@ -195,6 +195,13 @@ def test_a_short_log_is_not_compressed(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["events.jsonl"]
 
 
+def test_a_compressed_log_does_not_unpack_to_much_more_than_its_size(tmp_path):
+    path = tmp_path / "events.jsonl"
+    compressed_log(path).write_bytes(gzip.compress(bytes(150_000_000)))
+    with pytest.raises(RecordError, match="more than 1"), open_log(path):
+        pass
+
+
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [

@@ -51,6 +51,8 @@ _MIN_COMPRESSED = 2**16
 """Bytes from which a log is compressed: of a shorter one a few blocks of the disk would be saved."""
 _GZIP = 31  # what zlib calls this format
 _CHUNK = 2**20
+_MAX_RATIO, _ANY_RATIO = 200, 10**8
+"""A compressed log has at most this many times its size, in addition to bytes that any may have."""
 _MAX_IN_MEMORY = 2**26
 
 
@@ -236,6 +238,7 @@ def _open(path: Path, max_size: int = MAX_LOG) -> BinaryIO:
 def _open_compressed(path: Path, max_size: int) -> BinaryIO:
     """Return the content of a compressed log as a file that can be read from any position."""
     decoder, size = zlib.decompressobj(_GZIP), 0
+    max_size = min(max_size, _MAX_RATIO * path.lstat().st_size + _ANY_RATIO)
     content = SpooledTemporaryFile(_MAX_IN_MEMORY)  # noqa: SIM115 - the caller closes it
     try:
         with open_plain(path, max_size) as file:
