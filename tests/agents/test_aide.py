@@ -8,6 +8,7 @@ import pytest
 from scripted_searcher import COINS, proposal, script
 
 from assay.agents.aide import POLICIES, Aide
+from assay.agents.aide.agent import SearchState
 from assay.lab.snapshots import load_snapshot
 from assay.models import Models, Prices
 from assay.records import Journal, TrialFolder, read_events, read_journal
@@ -554,3 +555,10 @@ def test_hidden_rows_select_the_better_script_which_is_then_rerun(trials, feedba
     assert trial.grade.score == 1.0 and trial.grade.rerun.reproduced
     # Told scores are rounded to their noise, of which all right or all wrong has none.
     assert trial.grade.integrity.claimed == (0.9 if feedback == "nothing" else 1.0)
+
+
+def test_metrics_are_corrected_by_the_usual_gap_once_no_more_scores_are_told():
+    state = SearchState(None, None, Journal("higher"))
+    told = [state.correct_metric(metric, score) for metric, score in [(0.9, None), (0.9, 0.6), (0.8, 0.6), (0.95, 0.5)]]
+    assert told == [0.9, 0.6, 0.6, 0.5]
+    assert state.correct_metric(0.99, None) == pytest.approx(0.99 - 0.3)

@@ -9,6 +9,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import PurePosixPath
 from random import Random
+from statistics import median
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -57,6 +58,15 @@ class SearchState:
     config: DraftConfig
     journal: Journal
     candidates: dict[int, Candidate] = field(default_factory=dict)
+    gaps: list[float] = field(default_factory=list)
+    """Metrics of nodes minus their scores on hidden rows, of those that were told."""
+
+    def correct_metric(self, metric: float, told: float | None) -> float:
+        """Return the score that was told; once no more are, the node's own metric, less the usual gap."""
+        if told is None:
+            return metric - median(self.gaps) if self.gaps else metric
+        self.gaps.append(metric - told)
+        return told
 
 
 class Aide(PolicySettings, Agent):
@@ -69,7 +79,9 @@ class Aide(PolicySettings, Agent):
 
     scripts: ClassVar[tuple[str, ...]] = ("assay.agents.aide:preview.py",)
 
-    summary = "tree search over complete scripts as in AIDE and AIRA: greedy, mcts, evolution, restarts or random"
+    summary = (
+        "tree search over complete scripts as in AIDE and AIRA: greedy, mcts, evolution, ablation, …"
+    )
     asks_models: ClassVar[bool] = True
     calls: ClassVar[tuple[str, ...]] = ("model", "command", "write", "read", "validation", "note", "node", "offer")
     templates: ClassVar[Traversable | None] = None
@@ -87,7 +99,9 @@ class Aide(PolicySettings, Agent):
     exec_share: float = Field(0.2, gt=0, le=1, description="time limit of a script, as a share of the time left")
     review: bool = Field(False, description="have the model in the role `review` check the output of each script")
     feedback: bool = Field(
-        False, description="with --feedback score: judge nodes by their score on hidden rows, as long as it is told"
+        False,
+        description="with --feedback score: judge nodes by their score on hidden rows; once it is no longer told, by "
+        "their own, corrected by the usual difference",
     )
     confirm: int = Field(0, ge=0, description="best nodes to rerun with another seed before the final choice")
     max_attempts: int = Field(3, ge=1, description="attempts to get a readable reply per script")
@@ -171,8 +185,8 @@ class Aide(PolicySettings, Agent):
         """Put an evaluated node into the journal and the record, and keep the submissions of the best ones."""
         if self.feedback and node.good and attempt and attempt.submission is not None and state.bench.offers:
             result = await state.bench.offer(f"nodes/{node.id}/{state.bench.task.submission.file}")
-            if result.score is not None:
-                node = node.model_copy(update={"metric": result.score})
+            if node.metric is not None:
+                node = node.model_copy(update={"metric": state.correct_metric(node.metric, result.score)})
         node = await state.bench.record_node(node, attempt.submission if attempt else None)
         state.journal = state.journal.put(node)
         if node.good and attempt and attempt.submission is not None:
