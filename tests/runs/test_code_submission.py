@@ -10,7 +10,7 @@ import pytest
 from assay.records import TrialFolder, read_events
 from assay.records.code import make_code
 from assay.records.content_store import ContentStore
-from assay.records.events import Reran
+from assay.records.events import Picked, Reran
 from assay.records.signature import run_digest
 from assay.runs.code_rerun import CodeLabs, find_unseen_fault, rerun_code
 from assay.tasks import Registry
@@ -115,8 +115,17 @@ def test_a_rerun_that_was_interrupted_ends_the_same_from_any_moment_of_its_log(t
     assert verify(tiny).grade == "reproduced", verify(tiny).findings
 
 
+def test_a_candidate_that_no_code_makes_is_not_selected(tiny):
+    trial, done = run(tiny, "PicksBadly", "--selection", "hidden")
+    assert done.returncode == 0, done.stderr
+    picked = next(event for event in read_events(trial.events) if isinstance(event, Picked))
+    assert picked.hidden is None and [entry.score for entry in picked.scores] == [1.0, 0.0]
+    assert trial.grade.rerun.cause == "no code" and not verify(tiny).errors
+
+
 def test_offered_code_is_run_in_a_fresh_lab(tiny):
     trial, done = run(tiny, "OffersCode", "--selection", "hidden", "--feedback", "score")
     assert done.returncode == 0, done.stderr
     assert trial.grade.score == 1.0 and trial.grade.rerun.reproduced
+    assert verify(tiny).grade == "reproduced", verify(tiny).findings
     assert "KeyError" not in json.dumps([event.model_dump(mode="json") for event in read_events(trial.events)])

@@ -142,11 +142,18 @@ class Offers:
         return decode_code(self._contents.get_by_digest(digest)) if digest else None
 
     async def pick(self, own: bytes | None, code: Code | None = None) -> tuple[bytes | None, Picked]:
-        """Choose the final submission: its test rows, and the event that says how it was chosen."""
+        """Choose the final submission: its test rows, and the event that says how it was chosen.
+
+        Where code is submitted, a candidate that no code makes is not selected.
+        """
         digest = (await self.add(own, "end", code)).candidate if own is not None else None  # type: ignore[union-attr]
         part: ScoredPart = "hidden" if self._feedback == "nothing" else "pick"
         scores = [await to_thread.run_sync(self._judge, candidate, part) for candidate in self._offers]
-        hidden = choose_candidate(scores, self._split.prepared.task.metric.direction, digest)
+        hidden = choose_candidate(
+            [entry for entry in scores if self._run_code is None or self._offers[entry.candidate].code],
+            self._split.prepared.task.metric.direction,
+            digest,
+        )
         chosen = hidden if self.selection == "hidden" and hidden else digest
         content = None if chosen is None else await to_thread.run_sync(self._test_rows, chosen)
         picked = Picked(

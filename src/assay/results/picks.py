@@ -10,9 +10,11 @@ from assay.core.home import Home
 from assay.core.table import Column, Table, Value
 from assay.core.values import Estimate
 from assay.records import read_events
-from assay.records.selection import find_pick
+from assay.records.events import Event, Picked
+from assay.records.search import read_journal
+from assay.records.selection import find_offers, find_pick
 from assay.results.estimate import estimate_mean
-from assay.results.frame import Frame, TrialRow, group_by
+from assay.results.frame import Direction, Frame, TrialRow, group_by
 from assay.results.progress import ScoredCandidate, grade_candidates, load_candidates
 from assay.tasks import Task
 
@@ -57,17 +59,30 @@ def picks_table(rows: Frame) -> Table | None:
     return Table.from_records("picks", _COLUMNS, records, title=f"{rows[0].rules}, picks", notes=NOTES)
 
 
+def list_candidates(events: Sequence[Event], picked: Picked, direction: Direction) -> dict[str, float | None]:
+    """Return the candidates that hidden rows score, as first offered, with how good each is by the agent's own metric.
+
+    Of an agent that records nodes, these are its nodes: other submissions are placeholders.
+    """
+    journal = read_journal(events, direction)
+    own = {node.submission: journal.value(node) for node in reversed(journal.good)}
+    scored = {entry.candidate for entry in picked.scores if entry.score is not None}
+    order = [digest for digest in find_offers(events) if digest in scored]
+    return {digest: own.get(digest) for digest in order if not own or digest in own}
+
+
 def read_picks(row: TrialRow, task: Task, home: Home) -> Picks | None:
     """Return the picks of a trial; None if it has none, or its candidates cannot be graded here."""
     if row.record is None or row.record.file.selection == "own" or not row.record.folder.has_log:
         return None
     folder, lower = row.record.folder, row.direction == "lower"
     try:
-        picked = find_pick(read_events(folder.events))
+        events = read_events(folder.events)
+        picked = find_pick(events)
         if picked is None:
             return None
-        scored = [entry.candidate for entry in picked.scores if entry.score is not None]
-        digests = [digest for digest in (picked.own, picked.hidden) if digest in scored]
+        scored = list_candidates(events, picked, row.direction)
+        digests = [digest for digest in (picked.own, picked.hidden) if digest]
         grades = {each.digest: each.grade for each in grade_candidates(folder, task, home, digests)}
         candidates = load_candidates(folder, home, scored)
     except AssayError:

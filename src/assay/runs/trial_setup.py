@@ -115,7 +115,7 @@ def open_offers(
         recorder.clock,
         check,
         file.resources.disk,
-        run_code,
+        run_code if file.submit == "code" and not task.timed else None,
     )
 
 

@@ -19,11 +19,11 @@ from assay.core.table import Column, Table, Value
 from assay.core.text import plural
 from assay.data.selection import find_obstacle
 from assay.records import TrialFolder, read_events
-from assay.records.search import read_journal
-from assay.records.selection import find_offers, find_pick
+from assay.records.selection import find_pick
 from assay.results.claims import Claim, claim_sample
 from assay.results.frame import TrialRow
 from assay.results.paired import Experiment, PairedDifference, compare_arms
+from assay.results.picks import list_candidates
 from assay.results.progress import grade_candidates
 from assay.runs.plan import Plan
 from assay.studies.paired import describe_difference, make_difference_tables
@@ -151,18 +151,15 @@ def read_trial(folder: TrialFolder, task: Task, home: Home) -> SelectionTrial | 
     picked, sign = find_pick(events), 1.0 if task.metric.direction == "higher" else -1.0
     if picked is None:
         return "it has no hidden selection"
-    journal = read_journal(events, task.metric.direction)
-    own = {node.submission: journal.value(node) for node in reversed(journal.good)}
+    own = list_candidates(events, picked, task.metric.direction)
     hidden = {entry.candidate: entry.score for entry in picked.scores if entry.score is not None}
-    order = [digest for digest in find_offers(events) if digest in hidden]
-    order = [digest for digest in order if digest in own] if own else order
     candidates, numbers = list[CandidateScores](), dict[str, int]()
-    for each in grade_candidates(folder, task, home, order):
+    for each in grade_candidates(folder, task, home, own):
         if each.grade.score is not None and math.isfinite(each.grade.score):
             numbers[each.digest] = len(candidates)
             tested, halves = sign * each.grade.score, each.halves
             parts = (sign * halves[0], sign * halves[1]) if halves else (tested, tested)
-            candidates.append(CandidateScores(own.get(each.digest), sign * hidden[each.digest], tested, parts))
+            candidates.append(CandidateScores(own[each.digest], sign * hidden[each.digest], tested, parts))
     if len(candidates) < _MIN_CANDIDATES:
         return f"it has {plural(len(candidates), 'candidate')}"
     file = folder.file

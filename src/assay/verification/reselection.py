@@ -49,7 +49,9 @@ def find_selection_faults(folder: TrialFolder, file: TrialFile, task: Task, home
         if not _equal(then := recorded.get(candidate), entry.score):
             yield f"candidate {candidate[:8]} scores {entry.score} on hidden rows; recorded was {then}"
         judged.append(entry)
-    chosen = choose_candidate(judged, task.metric.direction, picked.own)
+    needs_code = file.submit == "code" and not task.timed
+    selectable = [entry for entry in judged if not needs_code or offers[entry.candidate].code]
+    chosen = choose_candidate(selectable, task.metric.direction, picked.own)
     if len(judged) == len(offers) and chosen != picked.hidden:
         yield "hidden rows select another candidate than the recorded one"
     asked: list[str] = []

@@ -79,9 +79,7 @@ class Aide(PolicySettings, Agent):
 
     scripts: ClassVar[tuple[str, ...]] = ("assay.agents.aide:preview.py",)
 
-    summary = (
-        "tree search over complete scripts as in AIDE and AIRA: greedy, mcts, evolution, ablation, …"
-    )
+    summary = "tree search over complete scripts as in AIDE and AIRA: greedy, mcts, evolution, ablation, …"
     asks_models: ClassVar[bool] = True
     calls: ClassVar[tuple[str, ...]] = ("model", "command", "write", "read", "validation", "note", "node", "offer")
     templates: ClassVar[Traversable | None] = None
