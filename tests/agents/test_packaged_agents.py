@@ -1,6 +1,7 @@
-"""Published agent packages in a sealed lab with a scripted model, up to the grade."""
+"""Published agent packages in a sealed lab with a scripted model, up to the grade and a trajectory for Harbor."""
 
 import json
+import subprocess
 import tomllib
 from importlib.resources import files
 from pathlib import Path
@@ -10,16 +11,20 @@ import pytest
 from assay.records import read_events
 from assay.records.selection import find_pick
 from assay.records.tape import finished_calls
+from outside import newer_python, outside_python
 from tiny_run import check_verified
 
+VALIDATE = (
+    "import sys; from harbor.utils.trajectory_validator import validate_trajectory as v; sys.exit(not v(sys.argv[1]))"
+)
 SCRIPTS = Path(__file__).parent / "external_agents"
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def run_agent(tiny):
-    """Runs a profile on the coin task and returns the graded trial."""
+def run_agent(tiny, tmp_path):
+    """Runs a profile on the coin task, has Harbor check its trajectory, and returns the graded trial."""
 
     def run(profile, model_script, *words):
         model = f"scripted/{SCRIPTS / model_script}.py:answer"
@@ -28,6 +33,11 @@ def run_agent(tiny):
         assert done.returncode == 0, done.stderr
         (trial,) = tiny.folder.trials()
         check_verified(tiny.out, tiny.home)
+        assert tiny.call("export", str(tiny.out), "--to", "atif", str(tmp_path / "atif")).returncode == 0
+        python = outside_python("harbor>=0.24,<0.26", "every-eval-ever>=0.3,<0.4", python=newer_python())
+        [file] = (tmp_path / "atif").rglob("trajectory.json")
+        checked = subprocess.run([python, "-c", VALIDATE, file], capture_output=True, text=True)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
         return trial
 
     return run

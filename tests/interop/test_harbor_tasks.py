@@ -74,6 +74,7 @@ def test_a_task_is_solved_failed_or_tampered_with(run_task, assay: Assay, tmp_pa
     assert "twin cannot be run here: another folder has its name, demo/greeting" in done.stderr
     assert "1 of 3 tasks" in done.stderr
     assert "Agents of Harbor would have a network on 1 task." in done.stderr
+    assert "Success: hidden tests give a reward of 1." in done.stdout
     run = RunFolder(tmp_path / "run")
     tasks = {trial.file.tasks_folder for trial in run.trials()}
     checked = assay("--tasks", *tasks, "verify", run.path)

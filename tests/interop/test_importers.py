@@ -140,6 +140,17 @@ def test_a_job_of_harbor_and_a_csv_are_compared_by_success(tmp_path: Path, assay
     assert "terminus as harbor reports, not verified" in done.stdout
 
 
+def test_a_provider_that_fails_is_no_failure_of_the_agent(tmp_path: Path):
+    for number, reward in enumerate([0.0, 1.0]):
+        harbor_trial(tmp_path / "jobs", "t0", number, reward=reward)
+        path = tmp_path / f"jobs/t0__{number}/result.json"
+        error = {"exception_type": "AgentAuthenticationError", "exception_message": "Invalid API key"}
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"exception_info": error}))
+    zero, one = read_results([tmp_path / "jobs"]).frame
+    assert (zero.score, zero.failure, zero.reason) == (None, "infrastructure", "Invalid API key")
+    assert (one.score, one.success) == (1.0, True)
+
+
 def test_partial_rewards_are_not_compared_with_success(tmp_path: Path, assay: Assay):
     harbor_trial(tmp_path / "jobs", "t0", 0, reward=0.4)
     other = write_csv(tmp_path / "own.csv", [{"task": "tb/t0", "agent": "mine", "success": 1}])

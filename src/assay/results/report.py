@@ -322,6 +322,8 @@ def describe_success(rows: Sequence[TrialRow]) -> str:
     graded = [row for row in rows if row.grade]
     if graded and all(row.integrity and row.integrity.planted for row in graded):
         return "the target of the task is reached, or truthfully reported as out of reach"
+    if graded and all(row.metric == "reward" and not row.imported for row in graded):
+        return "hidden tests give a reward of 1"
     if rows and all(row.imported and row.edition == UNKNOWN for row in rows):
         return f"as {', '.join(sorted({row.harness for row in rows}))} reports it"
     rules = {row.rules: row.ignores_noise for row in rows}

@@ -1,5 +1,6 @@
 """Job folders of Harbor: `JOB/TRIAL/result.json`, and the trajectory and grade beside it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,8 @@ from assay.records.state import Cause, Failure
 
 _MAX_RESULT = 16 * 2**20
 _RESULT, _CONFIG = "result.json", "config.json"
+_PROVIDER = re.compile(r"(Api\w+|UnknownApi|AgentAuthentication|NetworkConnection|ModelNotFound)Error")
+"""Errors of those who serve the model. The tests run all the same, on what the agent had no chance to do."""
 
 
 def find_files(files: Sequence[Path]) -> list[Path]:
@@ -78,6 +81,8 @@ def _read_trial(result: Mapping[str, Any], folder: Path) -> ReportedTrial:
     grade = _read_grade(folder / "verifier" / "grade.json")
     trajectory = folder / "agent" / "trajectory.json"
     reward = rewards.get("reward", next(iter(rewards.values()), None))
+    if _is_providers(error) and not (grade.valid_submission if grade else reward):
+        cause, failure, reward, grade = "infrastructure", None, None, None
     return ReportedTrial(
         suite=suite,
         task=task,
@@ -124,6 +129,10 @@ def _read_grade(path: Path) -> Grade | None:
         return Grade.model_validate(read_json(path, _MAX_RESULT))
     except (FileNotFoundError, ValidationError, RecordError):
         return None
+
+
+def _is_providers(error: Mapping[str, Any]) -> bool:
+    return _PROVIDER.fullmatch(str(error.get("exception_type", ""))) is not None
 
 
 def _find_cause(result: Mapping[str, Any], error: Mapping[str, Any]) -> tuple[Cause, Failure | None]:
