@@ -146,9 +146,9 @@ def test_a_provider_that_fails_is_no_failure_of_the_agent(tmp_path: Path):
         path = tmp_path / f"jobs/t0__{number}/result.json"
         error = {"exception_type": "AgentAuthenticationError", "exception_message": "Invalid API key"}
         path.write_text(json.dumps(json.loads(path.read_text()) | {"exception_info": error}))
-    zero, one = read_results([tmp_path / "jobs"]).frame
-    assert (zero.score, zero.failure, zero.reason) == (None, "infrastructure", "Invalid API key")
-    assert (one.score, one.success) == (1.0, True)
+    failed, solved = read_results([tmp_path / "jobs"]).frame
+    assert (failed.score, failed.failure, failed.reason) == (None, "infrastructure", "Invalid API key")
+    assert (solved.score, solved.success) == (1.0, True)
 
 
 def test_partial_rewards_are_not_compared_with_success(tmp_path: Path, assay: Assay):

@@ -11,8 +11,8 @@ from assay.core.units import format_size as format_size
 from assay.core.units import parse_duration as parse_duration
 from assay.core.units import parse_size as parse_size
 
-Seconds = Annotated[float, BeforeValidator(parse_duration), AllowInfNan(False)]
-Bytes = Annotated[int, BeforeValidator(parse_size)]
+Seconds = Annotated[float, BeforeValidator(parse_duration, json_schema_input_type=float | str), AllowInfNan(False)]
+Bytes = Annotated[int, BeforeValidator(parse_size, json_schema_input_type=int | str)]
 
 
 def format_cost(dollars: float | None) -> str:

@@ -98,8 +98,8 @@ class PlanConfig(Model):
 
     preset: str | None = Field(default=None, description="settings of a published study, by name; see `assay plan`")
     tasks: tuple[str, ...] | None = None
-    agents: tuple[Annotated[AgentConfig, BeforeValidator(parse_agent)], ...] | None = None
-    models: tuple[Annotated[dict[str, str], BeforeValidator(_parse_model)], ...] | None = None
+    agents: tuple[Annotated[AgentConfig, BeforeValidator(parse_agent, json_schema_input_type=AgentConfig | str)], ...] | None = None
+    models: tuple[Annotated[dict[str, str], BeforeValidator(_parse_model, json_schema_input_type=dict[str, str] | str)], ...] | None = None
     roles: dict[str, str] = Field(default={})
     model_settings: dict[str, Any] = Field(default={})
     prices: dict[str, Price] | None = Field(
