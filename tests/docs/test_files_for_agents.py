@@ -2,6 +2,7 @@
 
 import json
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,23 @@ def test_the_files_of_a_run_follow_their_schemas(tmp_path: Path):
         content = json.loads(path.read_text())
         assert content["format"] == name
         Draft202012Validator(make_schema(name)).validate(content)
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("task/1", "suites/*/*/task.toml"),
+        ("suite/1", "suites/*/suite.toml"),
+        ("preset/1", "runs/presets/*.toml"),
+        ("profile/1", "agents/external/profiles/*.toml"),
+    ],
+)
+def test_files_that_people_write_follow_their_schemas(name: str, pattern: str):
+    schema = Draft202012Validator(make_schema(name))
+    paths = sorted((ROOT / "src" / "assay").glob(pattern))
+    assert len(paths) >= 4
+    for path in paths:
+        schema.validate(tomllib.loads(path.read_text()))
 
 
 def test_the_command_prints_a_schema(assay: Assay):

@@ -10,6 +10,7 @@ import os
 import platform
 import subprocess
 import sys
+from importlib.metadata import requires
 from pathlib import Path
 
 from assay.core.home import Home
@@ -24,6 +25,7 @@ from outside import newer_python, outside_python
 
 FOLDER = Path("harbor-ledger")
 AGENTS = [{"name": "oracle"}, {"name": "nop"}, {"import_path": "cheating_agent:Cheater"}]
+MLEBENCH = '; extra == "mlebench"'
 TRIVIAL = 0.001
 """The reward that doing nothing may have: metrics of random floors are not exactly at 0."""
 
@@ -65,9 +67,9 @@ def judge(job: Path, home: Home) -> str:
 
 def main(names: list[str]) -> int:
     """Print the ledger."""
-    home, python, registry = Home.default(), outside_python(
-        "harbor>=0.24,<0.26", "every-eval-ever>=0.3,<0.4", python=newer_python()
-    ), Registry()  # fmt: skip
+    home, registry = Home.default(), Registry()
+    graders = [line.partition(";")[0] for line in requires("mlassay") or [] if line.endswith(MLEBENCH)]
+    python = outside_python("harbor>=0.24,<0.26", *graders, python=newer_python())
     FOLDER.mkdir(exist_ok=True)
     passed = total = 0
     for task in registry.select_all(names) if names else registry.tasks():

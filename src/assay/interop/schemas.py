@@ -56,4 +56,15 @@ def make_schema(format: str) -> dict[str, Any]:
         schema = model.model_json_schema()
     else:
         schema = TypeAdapter(model).json_schema()
+    if format == "task/1":
+        _describe_as_written(schema)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": format, **schema, "$comment": format}
+
+
+def _describe_as_written(schema: dict[str, Any]) -> None:
+    """Describe `task.toml` before `suite.toml`, which may say anything for all tasks of a suite, is merged into it."""
+    parts = schema["$defs"]
+    parts["EditionRules"]["properties"]["quirks"] = {"type": "array", "items": {"type": "string"}}
+    parts["Submission"]["properties"]["alike"] = {"type": "array", "items": {"type": "object"}}
+    for part in (schema, *parts.values()):
+        part.pop("required", None)

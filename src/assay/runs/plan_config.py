@@ -90,6 +90,8 @@ def _parse_model(text: Any) -> Any:
     return {"main": text} if isinstance(text, str) else text
 
 
+_Agent = Annotated[AgentConfig, BeforeValidator(parse_agent, json_schema_input_type=AgentConfig | str)]
+_Models = Annotated[dict[str, str], BeforeValidator(_parse_model, json_schema_input_type=dict[str, str] | str)]
 _NESTED: dict[str, type[Model]] = {"agents": AgentConfig, "budget": BudgetConfig, "resources": ResourcesConfig}
 
 
@@ -98,8 +100,8 @@ class PlanConfig(Model):
 
     preset: str | None = Field(default=None, description="settings of a published study, by name; see `assay plan`")
     tasks: tuple[str, ...] | None = None
-    agents: tuple[Annotated[AgentConfig, BeforeValidator(parse_agent, json_schema_input_type=AgentConfig | str)], ...] | None = None
-    models: tuple[Annotated[dict[str, str], BeforeValidator(_parse_model, json_schema_input_type=dict[str, str] | str)], ...] | None = None
+    agents: tuple[_Agent, ...] | None = None
+    models: tuple[_Models, ...] | None = None
     roles: dict[str, str] = Field(default={})
     model_settings: dict[str, Any] = Field(default={})
     prices: dict[str, Price] | None = Field(

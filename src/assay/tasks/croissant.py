@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from assay import __version__
 from assay.tasks.model import Task
 
 _CONTEXT = {
@@ -65,6 +66,7 @@ def describe_dataset(task: Task, files: Mapping[str, tuple[str, int]]) -> dict[s
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.1",
         "name": task.id.replace("/", "-"),
+        "version": __version__,
         "alternateName": [task.id],
         "description": " ".join(part for part in (task.title, task.summary, task.source.about) if part),
         "license": task.source.license,
