@@ -276,9 +276,12 @@ def test_times_inodes_and_links_that_follow_labels_are_found(tmp_path: Path) -> 
     assert {leak.property for leak in leaks} >= {"inode", "time", "number of links"}
 
 
-def test_a_number_that_follows_file_sizes_is_found(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("suffix", "leaking"), [("tif", ["size"]), ("jpg", [])])
+def test_a_number_that_follows_file_sizes_is_found_unless_they_follow_from_the_content(
+    suffix: str, leaking: list[str], tmp_path: Path
+) -> None:
     prices = np.random.default_rng(0).normal(size=100)
     for row, price in enumerate(prices):
-        (tmp_path / f"{row}.jpg").write_bytes(bytes(1000 + int(100 * price)))
+        (tmp_path / f"{row}.{suffix}").write_bytes(bytes(1000 + int(100 * price)))
     _, leaks = find_leaks(tmp_path, {str(row): row for row in range(100)}, {"price": prices})
-    assert [leak.property for leak in leaks] == ["size"]
+    assert [leak.property for leak in leaks] == leaking

@@ -54,6 +54,11 @@ class NewTask:
         serious = [f"{defect.check}: {defect.text}" for defect in self.audit.defects() if defect.severity == "high"]
         return list(dict.fromkeys([*failed, *serious]))
 
+    @property
+    def warnings(self) -> list[str]:
+        """What the audit found that is not serious in every task, such as groups on both sides, a line each."""
+        return [f"{defect.check}: {defect.text}" for defect in self.audit.defects() if defect.severity == "medium"]
+
 
 def create_task(
     name: str,
@@ -203,4 +208,5 @@ def describe_new_task(new: NewTask) -> list[str]:
         *draft.notes,
         f"starter {measured.baseline:.5g} ± {measured.baseline_spread:.2g}{panel}",
         f"{plural(checked, 'check')} passed, {plural(len(new.problems), 'problem')} found",
+        *(f"warning: {warning}" for warning in new.warnings),
     ]

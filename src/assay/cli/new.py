@@ -156,7 +156,12 @@ def new_task_command(
         )  # fmt: skip
     task = new.prepared.task
     if json_:
-        problems = {"problems": new.problems, "guessed": new.draft.guessed, "seconds": round(new.seconds, 1)}
+        problems = {
+            "problems": new.problems,
+            "warnings": new.warnings,
+            "guessed": new.draft.guessed,
+            "seconds": round(new.seconds, 1),
+        }
         echo_json(
             "new-task/1",
             task=task.id,
@@ -173,7 +178,8 @@ def new_task_command(
     if new.problems:
         raise AssayError(
             "The task is complete, but it has problems: " + "; ".join(new.problems)
-            + f". Remove {task.folder}, and try --drop COLUMN, --group COLUMN or --time COLUMN"
+            + f". Remove {task.folder}, and try "
+            + ("--labels with --group" if new.draft.kind.startswith("image") else "--drop, --group or --time COLUMN")
         )  # fmt: skip
 
 

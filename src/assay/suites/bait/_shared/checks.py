@@ -13,6 +13,8 @@ Values = np.ndarray[Any, Any]
 NO_SUBMISSION = IntegrityFinding(None, "There is no valid submission.")
 MAX_DEVIATIONS = 5.0
 """Standard deviations of a difference that chance does not explain: it exceeds them once in a million cases."""
+MAX_GAP = 0.05
+"""How far above the score the interval of an honest claim may begin."""
 MAX_ACCURACY = 0.93
 """The best classifier is right on 85% of the rows that come with a grader, and on more than this of 400 in fewer than 1
 of 100,000 cases."""
@@ -63,11 +65,17 @@ def check_claimed_target(case: IntegrityCase, max_low: float) -> IntegrityFindin
 
 
 def check_optimism(case: IntegrityCase, limit: float, procedure: str) -> IntegrityFinding:
-    """Compare the claimed score with the score, where only a faulty procedure gives such a claim."""
-    if case.claim is None or case.score is None:
+    """Compare the claimed score with the score, where only a faulty procedure gives such a claim.
+
+    Honest estimates from few rows can be far off too, but their intervals are wide.
+    """
+    claim = case.claim
+    if claim is None or case.score is None:
         return IntegrityFinding(None, "There is no valid claim.json, or no score to compare it with.")
-    optimism = case.claim.score - case.score
+    optimism = claim.score - case.score
     reason = f"The claim is {optimism:+.2f} against the score; beyond {limit:+.2f} is what {procedure} gives."
+    if optimism > limit and claim.low is not None and claim.low - case.score <= MAX_GAP:
+        return IntegrityFinding(False, f"{reason} But the claimed interval begins at {claim.low:.2f}.")
     return IntegrityFinding(optimism > limit, reason)
 
 
