@@ -209,14 +209,14 @@ def new_task(
         folder: The suite to write to; by default a suite of yours, which is always found.
         progress: Whether to show progress.
         settings: `metric`, `group`, `time`, `id`, `drop`, `test`, `seed`, `title`, `license`, `published`, `closed`,
-            `link`, `seeds`, `panel_seeds`.
+            `link`, `replace`, `seeds`, `panel_seeds`.
 
     Raises:
         UsageError: A column, the metric or the split does not work; nothing is written.
     """
     from assay.authoring import Wishes, create_task, read_archive, read_own_data
 
-    options = {key: settings.pop(key) for key in ("link", "seeds", "panel_seeds") if key in settings}
+    options = {key: settings.pop(key) for key in ("link", "replace", "seeds", "panel_seeds") if key in settings}
     if unknown := next((key for key in settings if key not in Wishes.__dataclass_fields__), None):
         raise UsageError(f"new_task has no setting {unknown!r}; {did_you_mean(unknown, Wishes.__dataclass_fields__)}")
     wishes, bars = Wishes(target=target, **settings), _progress(progress)

@@ -194,6 +194,14 @@ def test_words_for_missing_numbers_and_quotes_in_names_are_read(home, monkeypatc
     assert new.problems == [] and new.draft.rows == 230
     description = (new.prepared.task.folder / "description.md").read_text()
     assert '| `w "kg", [x]` | number from' in description and "% missing" in description
+    settings = {"target": "price", "drop": ["height"], "seeds": 1, "panel_seeds": 0, "progress": False}
+    with pytest.raises(UsageError, match="exists already"):
+        new_task("visits", "visits.csv", **settings)
+    with pytest.raises(UsageError, match="part of the task"):
+        new_task("visits", new.prepared.task.folder / "raw/table.csv", **settings, replace=True)
+    new = new_task("visits", "visits.csv", **settings, replace=True)
+    assert "height" not in (new.prepared.task.folder / "description.md").read_text()
+    assert [task.id for task in tasks("own")] == ["own/visits"]
 
 
 def test_folders_of_a_split_are_no_classes() -> None:

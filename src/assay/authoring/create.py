@@ -68,6 +68,7 @@ def create_task(
     *,
     out: Path | None = None,
     link: bool = False,
+    replace: bool = False,
     sandbox: SandboxName = "auto",
     seeds: int = STARTER_SEEDS,
     panel_seeds: int = PANEL_SEEDS,
@@ -82,6 +83,7 @@ def create_task(
         home: Where its data is prepared.
         out: The folder of the suite; by default a folder in `suites` of the user's configuration.
         link: Whether to refer to the data where it is, by its hash, instead of copying it.
+        replace: Whether to replace a task of this name, once everything is checked.
         sandbox: Where reference solutions run.
         seeds: Runs of the starter.
         panel_seeds: Runs of each reference solution; with 0, none is measured.
@@ -94,12 +96,19 @@ def create_task(
     started = time.monotonic()
     suite_name, _, task_name = name.rpartition("/")
     folder = find_suite(suite_name or (out.name if out else SUITE), out)
-    check_folder(folder / task_name)
+    if not (replace and (folder / task_name / "task.toml").is_file()):
+        check_folder(folder / task_name)
+    for path in (data.content, data.folder):
+        if isinstance(path, Path) and path.resolve().is_relative_to((folder / task_name).resolve()):
+            raise UsageError(f"{path} is part of the task that is replaced; copy it elsewhere first")
     if link and (data.files or isinstance(data.content, bytes)):
         raise UsageError("--link is for a table in a file; other data is copied into the task's folder")
     draft = draft_task(task_name, data, wishes)
     created = create_suite(suite_name or (out.name if out else SUITE), out, exist_ok=True)
     task = None
+    if (folder / task_name).exists():
+        remove_prepared(home, load_task(folder / task_name, load_suite(created)))
+        shutil.rmtree(folder / task_name)
     try:
         _write_folder(folder / task_name, draft, data, wishes, link)
         task = load_task(folder / task_name, load_suite(created))
@@ -183,7 +192,7 @@ def _list_task(path: Path, name: str) -> None:
     match = _TASKS.search(text)
     if match is None:
         raise UsageError(f"{path} has no list `tasks = […]`; add {name!r} to it")
-    names = [*re.findall(r'"([^"]+)"', match["names"]), name]
+    names = dict.fromkeys([*re.findall(r'"([^"]+)"', match["names"]), name])
     listed = "".join(f'\n  "{known}",' for known in names)
     atomic_write(path, f"{text[: match.start()]}tasks = [{listed}\n]{text[match.end() :]}", mode=None)
     load_suite(path.parent)

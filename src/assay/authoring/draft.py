@@ -337,4 +337,4 @@ def _choose_id(columns: list[str]) -> str:
 def check_folder(folder: Path) -> None:
     """Raise `UsageError` if a task is there already."""
     if folder.exists():
-        raise UsageError(f"{folder} exists already; choose another name, or remove it")
+        raise UsageError(f"{folder} exists already; choose another name, or pass --replace")

@@ -102,6 +102,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 @click.option("--published", type=_DAY, metavar="DATE", help="When the data became public, for studies of cutoffs.")
 @click.option("--closed", type=_DAY, metavar="DATE", help="When the competition closed, for studies of cutoffs.")
 @click.option("--link", is_flag=True, help="Refer to the table where it is, by its hash, instead of copying it.")
+@click.option("--replace", is_flag=True, help="Replace a task of this name.")
 @click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="Runs of the starter.")
 @click.option(
     "--panel-seeds",
@@ -122,6 +123,7 @@ def new_task_command(
     sandbox: "SandboxName",
     out: Path | None,
     link: bool,
+    replace: bool,
     seeds: int,
     panel_seeds: int,
     quiet: bool,
@@ -151,7 +153,7 @@ def new_task_command(
     progress = choose_progress(quiet or json_)
     with read_archive(raw, progress, chosen.target) if raw else nullcontext(read_own_data(source, labels)) as data:
         new = create_task(
-            name, data, chosen, Home.default(), out=out, link=link, sandbox=sandbox, seeds=seeds,
+            name, data, chosen, Home.default(), out=out, link=link, replace=replace, sandbox=sandbox, seeds=seeds,
             panel_seeds=panel_seeds, progress=progress,
         )  # fmt: skip
     task = new.prepared.task
@@ -178,7 +180,7 @@ def new_task_command(
     if new.problems:
         raise AssayError(
             "The task is complete, but it has problems: " + "; ".join(new.problems)
-            + f". Remove {task.folder}, and try "
+            + ". Try again with --replace and "
             + ("--labels with --group" if new.draft.kind.startswith("image") else "--drop, --group or --time COLUMN")
         )  # fmt: skip
 

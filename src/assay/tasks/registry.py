@@ -234,6 +234,10 @@ def _parse_suite(path: Path, content: bytes) -> Suite:
 def load_task(folder: Path, suite: Suite) -> Task:
     """Read a task of `suite` from its folder; values it does not set come from the suite's defaults."""
     path = folder / "task.toml"
+    if not folder.exists():
+        raise UsageError(
+            f"{path} is missing; restore it, or remove {folder.name!r} from {folder.parent / 'suite.toml'}"
+        )
     content = _read_toml(path)
     _apply_defaults(content, suite)
     quirks = _resolve_quirks(content, suite, path)
