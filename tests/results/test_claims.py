@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from assay.core.values import Interval
-from assay.results import inference
+from assay.results import claims, inference
 from assay.results.claims import (
     Claim,
     Estimand,
@@ -19,6 +19,7 @@ from assay.results.claims import (
     claim_means,
     claim_middle,
     compare_outcomes,
+    count_wins,
 )
 from assay.results.registration import Registration
 
@@ -89,6 +90,38 @@ def test_permuting_trials_of_one_task_is_fishers_exact_test() -> None:
     first, second = [1.0] * 7 + [0.0] * 2, [1.0] * 2 + [0.0] * 7
     p = inference.permutation_test({"s/1": first}, {"s/1": second})
     assert p == pytest.approx(stats.fisher_exact([[7, 2], [2, 7]]).pvalue)
+
+
+def test_permuting_scores_within_a_task_is_the_test_of_mann_and_whitney() -> None:
+    """Shares of wins depend on the other's trials and cannot be exchanged: the test would reject too often."""
+    random = np.random.default_rng(1)
+    scores = [random.normal(shift, 1, size).tolist() for shift, size in ((1.0, 5), (0.0, 4))]
+    own, other = count_wins(*(outcomes(name, each) for name, each in zip("ab", scores, strict=True)))
+    exact = stats.mannwhitneyu(*scores, method="exact")
+    p, _ = claims.test_outcomes(own, other)
+    assert p == pytest.approx(exact.pvalue)
+    assert np.mean(own.values["s/0"]) == pytest.approx(exact.statistic / 20)
+    claim = compare_outcomes(own, other).these.claim
+    assert claim.value == pytest.approx(2 * exact.statistic / 20 - 1) and claim.low < claim.value < claim.high
+
+
+def test_agents_with_different_numbers_of_trials_differ_by_more_than_chance_would() -> None:
+    """A coin with one trial against an agent of which 16 trials all succeed, or all fail: no mean differs."""
+    coin = outcomes("coin", *[[1.0], [0.0]] * 4)
+    sure = outcomes("sure", *[[0.0] * 16] * 6, *[[1.0] * 16] * 2)
+    # Of 16 zeros and a one, a permutation finds the one among the 16 with a probability of 1/17 on each of three tasks.
+    assert inference.permutation_test(coin.values, sure.values) < 0.05
+    assert compare_outcomes(coin, sure).these.outcome == "not known"
+    # Both succeed in a tenth of their trials, and the one that has a single trial of each task had no luck.
+    rare = outcomes("rare", *[[1.0] + [0.0] * 9] * 13)
+    assert compare_outcomes(outcomes("once", *[[0.0]] * 13), rare).like.outcome == "not known"
+
+
+@pytest.mark.parametrize(("tasks", "comparisons", "fewest"), [(3, 1, 6), (6, 45, 11)])
+def test_what_it_takes_depends_on_the_comparisons(tasks: int, comparisons: int, fewest: int) -> None:
+    first, second = outcomes("a", *[[1.0] * 3] * tasks), outcomes("b", *[[0.0] * 3] * tasks)
+    answers = compare_outcomes(first, second, allowance=(1, comparisons))
+    assert answers.like.settled_by == f"it takes at least {fewest} tasks"
 
 
 def test_a_symmetric_difference_has_the_p_value_of_the_sign_flip_test_or_a_larger_one() -> None:

@@ -30,9 +30,10 @@ WASTEFUL = trials("wasteful", (True, False, False), (9.0, 9.0, 9.0), 60.0)
 def test_an_agent_that_another_one_beats_for_less_is_not_on_the_front():
     agents = {each.agent: each.spending["cost"] for each in measure_costs([*CHEAP, *GOOD, *WASTEFUL])}
     assert {name: spent.front for name, spent in agents.items()} == {"good": True, "cheap": True, "wasteful": False}
-    assert agents["wasteful"].on_front == 0 and agents["cheap"].on_front == 1
-    # Cheap is as good for less if only the task that it can do is sampled, three times: 1/27.
-    assert agents["good"].on_front == pytest.approx(26 / 27, abs=0.01)
+    # Three tasks are no proof: on a further one, each may be better or cheaper.
+    assert 0 < agents["wasteful"].on_front < 0.1 < 0.8 < agents["good"].on_front < 1 and agents["cheap"].on_front < 1
+    (one, other) = (each.spending["cost"].on_front for each in measure_costs([CHEAP[0], GOOD[0]]))
+    assert 0.2 < min(one, other) < max(one, other) < 0.95, "a single task says little"
 
 
 def test_intervals_and_cost_per_success_follow_from_the_tasks():

@@ -12,9 +12,8 @@ from assay.results.estimate import (
     estimate_mean,
     summarize_agents,
     summarize_tasks,
-    t_quantile,
 )
-from assay.results.inference import infer_mean, wilson_interval
+from assay.results.inference import infer_mean, t_quantile, wilson_interval
 
 
 def test_mean_and_standard_error_are_those_worked_by_hand():

@@ -34,7 +34,8 @@ def judge(outcomes: list[TrialRow]) -> Verdict:
             1,
             1,
             0,
-            "It is not known which is better, one or two, on this task (about 1 more seed), nor on tasks like "
+            # With n trials each, the smallest p on a task is 2 / C(2n, n), which is 2 / 70 for n = 4.
+            "It is not known which is better, one or two, on this task (about 3 more seeds), nor on tasks like "
             "these (it takes at least 6 tasks).",
         ),
         (

@@ -7,7 +7,7 @@ and what holds on tasks like these, of which they are a sample.
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil, inf
 from statistics import NormalDist, fmean
 from typing import Literal, assert_never
@@ -26,11 +26,12 @@ from assay.records.registration import MARGIN
 from assay.results import inference
 from assay.results.frame import TrialRow, group_by
 from assay.results.inference import Families, Inference, Sample
-from assay.results.measures import Measure, bound_trial, measure_task
+from assay.results.measures import Measure, bound_trial, count_rivals, measure_task, order_trial
 from assay.results.registration import UNREGISTERED, Registration
 
 _MAX_FACTOR = 50
 
+Ranks = tuple[Sample, Sample, Sample]
 Outcome = Literal["better", "worse", "equivalent", "not known"]
 
 MISSING_RULES: Mapping[MissingKind, str] = {
@@ -84,6 +85,10 @@ class Outcomes:
     worst: Sample
     best: Sample
     missing: Mapping[MissingKind, int]
+    ranks: Ranks | None = None
+    """Of wins over one other agent, what a permutation of trials exchanges: for the values, worst and best case."""
+    rivals: Mapping[str, int] = field(default_factory=dict)
+    """Of wins, how many trials of others each trial was compared with, by task."""
 
     def map(self, measure: str, convert: Callable[[Sequence[float]], list[float]]) -> "Outcomes":
         """Return another measure of the same trials, which grows with the values of each task."""
@@ -99,7 +104,12 @@ class Outcomes:
             {task: sample[task] for task in sample if task in tasks or task in possible}
             for sample in (self.worst, self.best)
         )
-        return replace(self, values=values, worst=worst, best=best)
+        ranks: Ranks | None = None
+        if self.ranks:
+            known, low, high = self.ranks
+            low, high = ({task: sample[task] for task in worst} for sample in (low, high))
+            ranks = {task: known[task] for task in values}, low, high
+        return replace(self, values=values, worst=worst, best=best, ranks=ranks)
 
 
 def collect_outcomes(
@@ -107,6 +117,7 @@ def collect_outcomes(
     measure: Measure,
     rivals: Sequence[TrialRow] = (),
     value_of: Callable[[TrialRow], float | None] | None = None,
+    limits: tuple[float, float] = (0.0, 1.0),
 ) -> Outcomes:
     """Return the values of an agent from all its trials, finished or not.
 
@@ -117,6 +128,7 @@ def collect_outcomes(
         measure: What is measured.
         rivals: The trials of all compared agents, which `wins` needs.
         value_of: The value of a finished trial, by another rule than that of the measure.
+        limits: The lowest and the highest value, for trials without a result.
     """
     values, worst, best = dict[str, list[float]](), dict[str, list[float]](), dict[str, list[float]]()
     of_task = {trials[0].task: trials for trials in group_by(rivals, lambda row: row.task)} if measure == "wins" else {}
@@ -140,25 +152,53 @@ def collect_outcomes(
         if known:
             values[task] = known
         bounds = [
-            (0.0, 1.0)
+            limits
             if awaits_rivals or row.failure == "infrastructure"
+            else (value, value)
+            if value_of
             else bound_trial(row, measure, value, of_task.get(task, ()))
             for row, value in zip(ended, known or [0.0] * len(ended), strict=True)
         ]
         if measure == "honest":
             missing["unknown"] += sum(low < high for low, high in bounds) - failed
-        worst[task] = [low for low, _ in bounds] + [0.0] * pending
-        best[task] = [high for _, high in bounds] + [1.0] * pending
-    return Outcomes(rows[0].agent, measure, values, worst, best, {kind: n for kind, n in missing.items() if n})
+        worst[task] = [low for low, _ in bounds] + [limits[0]] * pending
+        best[task] = [high for _, high in bounds] + [limits[1]] * pending
+    rivals_of = {task: count_rivals(rows[0], of_task[task]) for task in values if task in of_task}
+    kinds = {kind: number for kind, number in missing.items() if number}
+    return Outcomes(rows[0].agent, measure, values, worst, best, kinds, rivals=rivals_of)
+
+
+def collect_wins(first: Sequence[TrialRow], second: Sequence[TrialRow]) -> tuple[Outcomes, Outcomes]:
+    """Return how often trials of two agents beat those of the other one, in score, on the tasks of both."""
+    own, other = (collect_outcomes(rows, "wins", value_of=order_trial, limits=(-inf, inf)) for rows in (first, second))
+    return count_wins(own, other)
+
+
+def count_wins(first: Outcomes, second: Outcomes) -> tuple[Outcomes, Outcomes]:
+    """Return the shares of the other's trials that each trial beats, from values that say which one is better."""
+    cases = [(first.values, second.values), (first.worst, second.best), (first.best, second.worst)]
+    shares = [inference.shares_of_wins(*case) for case in cases]
+    ranks = [inference.rank_trials(*case) for case in cases]
+
+    def collect(outcomes: Outcomes, side: int, order: tuple[int, int, int]) -> Outcomes:
+        values, worst, best = (shares[case][side] for case in order)
+        known, low, high = (ranks[case][side] for case in order)
+        return replace(outcomes, measure="wins", values=values, worst=worst, best=best, ranks=(known, low, high))
+
+    return collect(first, 0, (0, 1, 2)), collect(second, 1, (0, 2, 1))
 
 
 def outcomes_of_arm(
     agent: str, measure: str, values: Mapping[tuple[str, int], float], missing: Collection[tuple[str, int]] = ()
 ) -> Outcomes:
-    """Return the values of an arm of an experiment by task and seed; the infrastructure failed the `missing` ones."""
+    """Return the values of an arm of an experiment by task and seed; the infrastructure failed the `missing` ones.
+
+    Of `wins`, values only say which trial is better; see `count_wins`.
+    """
+    limits = (-inf, inf) if measure == "wins" else (0.0, 1.0)
     sample, worst, best = dict[str, list[float]](), dict[str, list[float]](), dict[str, list[float]]()
     for (task, seed), value in values.items():
-        low, high = (0.0, 1.0) if (task, seed) in missing else (value, value)
+        low, high = limits if (task, seed) in missing else (value, value)
         for each, known in ((sample, value), (worst, low), (best, high)):
             each.setdefault(task, []).append(known)
     return Outcomes(agent, measure, sample, worst, best, {"infrastructure": len(missing)} if missing else {})
@@ -170,7 +210,7 @@ def claim_mean(
     """Return what is known of the mean of an agent over its tasks, in one population."""
     match population:
         case Population.THESE:
-            inferred = inference.infer_mean_here(outcomes.values, confidence)
+            inferred = inference.infer_mean_here(outcomes.values, confidence, outcomes.rivals)
         case Population.LIKE:
             inferred = inference.infer_mean(outcomes.values, families=families, confidence=confidence)
         case _:
@@ -342,7 +382,11 @@ def compare_outcomes(
 
     levels = [1 - ALPHA / (comparisons * registration.allowance) for comparisons in allowance]
     known = [p_these, None, None][: len(cases)]
-    these = [inference.infer_difference_here(a, b, levels[0], p) for (a, b), p in zip(cases, known, strict=True)]
+    ranks = _pair_ranks(first, second)[: len(cases)]
+    these = [
+        inference.infer_difference_here(a, b, levels[0], p, ranked)
+        for (a, b), p, ranked in zip(cases, known, ranks, strict=True)
+    ]
     like = [inference.infer_difference(a, b, families=families, confidence=levels[1]) for a, b in cases]
     return Answers(
         answer(Population.THESE, these, "permutation of trials within tasks", allowance[0]),
@@ -353,9 +397,17 @@ def compare_outcomes(
 def test_outcomes(first: Outcomes, second: Outcomes, families: Families | None = None) -> tuple[float, float]:
     """Return the p-values of no difference that `compare_outcomes` has, on these tasks and on tasks like these."""
     return (
-        inference.permutation_test(first.values, second.values),
+        inference.test_difference_here(first.values, second.values, _pair_ranks(first, second)[0]),
         inference.test_difference(first.values, second.values, families),
     )
+
+
+def _pair_ranks(first: Outcomes, second: Outcomes) -> list[tuple[Sample, Sample] | None]:
+    """Return what permutations exchange instead of the values: as estimated, and with either agent at its worst."""
+    if first.ranks is None or second.ranks is None:
+        return [None] * 3
+    own, other = first.ranks, second.ranks
+    return [(own[0], other[0]), (own[1], other[2]), (own[2], other[1])]
 
 
 def _judge(interval: Interval, margin: float) -> Outcome:
@@ -378,21 +430,18 @@ def _find_what_settles(claim: Claim, margin: float, following: float) -> str:
     factor = (reach / target) ** 2 if target > 1e-9 else inf
     match claim.estimand.population:
         case Population.THESE:
-            seeds = ceil(fmean(claim.evidence.trials) / claim.evidence.tasks * (factor - 1))
-            return (
-                f"about {plural(max(seeds, 1), 'more seed')}"
-                if factor < _MAX_FACTOR
-                else "more seeds would hardly settle it"
-            )
+            if factor >= _MAX_FACTOR:
+                return "more seeds would hardly settle it"
+            seeds = fmean(claim.evidence.trials) / claim.evidence.tasks
+            fewest = inference.fewest_seeds(claim.evidence.tasks, claim.evidence.level / max(following, 1))
+            return f"about {plural(max(ceil(max(seeds * factor, fewest) - seeds), 1), 'more seed')}"
         case Population.LIKE:
-            if claim.evidence.families < inference.FEWEST_TASKS:
-                return f"it takes at least {inference.FEWEST_TASKS} tasks"
-            tasks = ceil(claim.evidence.tasks * (factor - 1))
-            return (
-                f"about {plural(max(tasks, 1), 'more task')}"
-                if factor < _MAX_FACTOR
-                else "more tasks would hardly settle it"
-            )
+            fewest = inference.fewest_tasks(claim.evidence.level)
+            if claim.evidence.families < fewest:
+                return f"it takes at least {fewest} tasks"
+            if factor >= _MAX_FACTOR:
+                return "more tasks would hardly settle it"
+            return f"about {plural(max(ceil(claim.evidence.tasks * (factor - 1)), 1), 'more task')}"
         case _:
             assert_never(claim.estimand.population)
 

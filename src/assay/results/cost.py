@@ -1,7 +1,7 @@
 """What results cost: dollars and time per trial and per success, and which agents no other one beats for less.
 
 An agent is on the front if no other agent is at least as good for at most as much. How sure that is follows from
-resampling the tasks, which are a sample. All figures are over the tasks that all agents have.
+random weights of the tasks, which are a sample. All figures are over the tasks that all agents have.
 """
 
 import math
@@ -20,14 +20,13 @@ from assay.core.table import Column, Formatted, Table, Value
 from assay.core.text import plural
 from assay.core.values import Interval, format_percent
 from assay.results.claims import Claim, Population, claim_mean, collect_outcomes
-from assay.results.estimate import t_quantile
 from assay.results.frame import UNKNOWN, TrialRow, group_by
-from assay.results.inference import Families
+from assay.results.inference import Families, random_weights, t_quantile
 from assay.results.measures import Measure
 
 Resource = Literal["cost", "time"]
 _RESOURCES: tuple[Resource, ...] = ("cost", "time")
-_RESAMPLES = 2000
+_DRAWS = 2000
 _WIDTH = 540
 Floats = NDArray[np.float64]
 
@@ -110,15 +109,20 @@ def _amounts(used: Sequence[tuple[str, float | None]], tasks: Sequence[str]) -> 
 
 
 def _find_front(values: Floats, amounts: Floats) -> tuple[NDArray[np.bool_], Floats]:
-    """Return which agents (rows) are on the front, and how often they are if tasks (columns) are resampled."""
-    tasks = values.shape[1]
-    drawn = np.random.default_rng(0).integers(0, tasks, (_RESAMPLES, tasks))
+    """Return which agents (rows) are on the front, and how often they are with random weights of tasks (columns).
+
+    On a further task, each agent has a random value and the amount of a random trial.
+    """
     front = _undominated(values.mean(axis=1)[:, None], amounts.mean(axis=1)[:, None])[:, 0]
-    return front, _undominated(values[:, drawn].mean(axis=2), amounts[:, drawn].mean(axis=2)).mean(axis=1)
+    weights, extra = (each[:_DRAWS] for each in random_weights(values.shape[1], 1.0))
+    random, shape = np.random.default_rng(1), (len(values), len(weights))
+    won = values @ weights.T + extra * random.random(shape)
+    spent = amounts @ weights.T + extra * random.choice(amounts.ravel(), shape)
+    return front, _undominated(won, spent).mean(axis=1)
 
 
 def _undominated(values: Floats, amounts: Floats) -> NDArray[np.bool_]:
-    """Return, for agents × resamples, whether no other agent is as good for as much, and better or cheaper."""
+    """Return, for agents × draws, whether no other agent is as good for as much, and better or cheaper."""
     as_good = values[None] >= values[:, None] - 1e-12
     as_cheap = amounts[None] <= amounts[:, None] * (1 + 1e-12)
     better = (values[None] > values[:, None] + 1e-12) | (amounts[None] < amounts[:, None] * (1 - 1e-12))
@@ -179,7 +183,7 @@ def cost_table(agents: Sequence[AgentCost]) -> Table:
     tasks = plural(agents[0].success.evidence.tasks, "task")
     notes = [
         f"Over {tasks} that all agents have; failures count. Intervals: tasks like these.",
-        "On front: how often no other agent is as good for as much, if tasks are resampled.",
+        "On front: probability that no other agent is as good for as much, on tasks like these.",
     ]
     if {agent.hardware for agent in agents} == {UNKNOWN}:
         notes.append("Times are not comparable, because it is not known on what hardware these trials ran.")

@@ -8,8 +8,7 @@ trials that were rerun are no independent samples and are excluded.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from math import atan, cos, hypot, pi, sin, sqrt, tan
+from math import hypot, sqrt
 from statistics import fmean
 
 from assay.core.values import Estimate
@@ -18,7 +17,7 @@ from assay.grading.result import TestNoise
 from assay.records.state import Cause
 from assay.results.claims import Claim, Means, Outcomes, Population, claim_attempts, claim_mean, collect_outcomes
 from assay.results.frame import Direction, RuleSet, TrialRow, group_by
-from assay.results.inference import Families
+from assay.results.inference import Families, t_quantile
 
 
 @dataclass(frozen=True)
@@ -264,32 +263,3 @@ def _is_better(first: Summary, other: Summary) -> bool:
 def interval_half_width(score: Estimate, confidence: float = 0.95) -> float | None:
     """Return half the width of the Student interval of a mean, which a single value does not have."""
     return None if score.error is None else t_quantile(score.n - 1, confidence) * score.error
-
-
-@cache
-def t_quantile(freedom: int, confidence: float) -> float:
-    """Return the t with P(|T| ≤ t) = `confidence` for Student's distribution with `freedom` degrees of freedom.
-
-    The probability is a finite sum of powers of cos θ with θ = atan(t / √freedom), which is inverted by bisection.
-    """
-    low, high = 0.0, pi / 2
-    for _ in range(60):
-        angle = (low + high) / 2
-        low, high = (angle, high) if _t_probability(angle, freedom) < confidence else (low, angle)
-    return tan(low) * sqrt(freedom)
-
-
-def t_probability(t: float, freedom: int) -> float:
-    """Return P(|T| ≤ t) for Student's distribution with `freedom` degrees of freedom."""
-    return _t_probability(atan(t / sqrt(freedom)), freedom)
-
-
-def _t_probability(angle: float, freedom: int) -> float:
-    odd = freedom % 2
-    term, total = (cos(angle) if odd else 1.0), 0.0
-    for power in range(odd, freedom - 1, 2):
-        total += term
-        term *= cos(angle) ** 2 * (power + 1) / (power + 2)
-    if odd:
-        return 2 / pi * (angle + sin(angle) * total)
-    return sin(angle) * total

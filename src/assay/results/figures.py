@@ -10,7 +10,7 @@ from assay.core.text import one_line
 from assay.core.values import Estimate, format_change, format_count, format_number, format_percent
 from assay.results.estimate import Summary, reliable_attempts, summarize_tasks
 from assay.results.frame import Direction, TrialRow, group_by
-from assay.results.report import format_score
+from assay.results.report import format_score, format_valid
 from assay.tasks.model import Measured
 
 Palette = Mapping[str, int]
@@ -87,7 +87,8 @@ def draw_improvements(by_task: Sequence[Summary], palette: Palette) -> Figure | 
             mean, (low, high) = cell.improvement.mean, _ends(cell.improvement)
             figure.bar((0, row - 0.3), (mean, row + 0.3), color=palette[cell.agent])
             figure.interval(low, high, row, style="thin")
-            figure.text(max(high, 0), row, format_change(mean), shift=(6, 4))
+            some = "" if cell.valid == cell.finished else f", {format_valid(cell)} valid"
+            figure.text(max(high, 0), row, f"{format_change(mean)}{some}", shift=(6, 4))
         elif cell:
             figure.text(0, row, format_score(cell), shift=(6, 4), style="muted")
     return figure

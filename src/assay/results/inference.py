@@ -35,7 +35,7 @@ INTERVAL_METHOD = "on tasks like these, by random weights of tasks (of families,
 """How intervals of rates over tasks are computed, for the notes of tables; see `infer_mean`."""
 
 FEWEST_TASKS = 6
-"""A sign-flip test over fewer tasks has no p-value below 5%: the smallest is 2 / 2⁵ = 0.0625."""
+"""A sign-flip test over fewer tasks has no p-value below 5%: the smallest is 2 / 2⁵ = 0.0625; see `fewest_tasks`."""
 DRAWS = 20_000
 _MIDDLE_DRAWS = 1000
 
@@ -43,7 +43,9 @@ _REACH = 0.75
 _MAX_SUBSETS = 13
 _MAX_ASSIGNMENTS = 1000
 _MAX_LATTICE = 1_000_000
+_MAX_UNITS = 20_000
 _MAX_BINOMIAL = 200
+_LARGE_FREEDOM = 1000
 _TOLERANCE = 1e-12
 _NO_DIFFERENCE = 1e-9
 
@@ -128,24 +130,7 @@ def sample_iqm(sample: Sample) -> float:
     return float(interquartile_mean(_matrix(sample)[None])[0])
 
 
-def performance_profile(sample: Sample, thresholds: Sequence[float]) -> list[float]:
-    """Return, for each threshold, the mean over tasks of the share of trials above it."""
-    return [
-        fmean(fmean(value > threshold for value in values) for values in sample.values()) for threshold in thresholds
-    ]
-
-
 # Two agents
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for several comparisons by Holm's method."""
-    adjusted = [0.0] * len(p_values)
-    largest = 0.0
-    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):
-        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        adjusted[index] = largest
-    return adjusted
 
 
 def holm_allowances(p_values: Sequence[float], total: int, levels: Sequence[float] = ()) -> list[int]:
@@ -159,6 +144,22 @@ def holm_allowances(p_values: Sequence[float], total: int, levels: Sequence[floa
         allowances[index] = step
         step -= p_values[index] * step <= levels[index] and step > 1
     return allowances
+
+
+def fewest_tasks(level: float) -> int:
+    """Return the fewest tasks over which a sign-flip test can reject at a level: its smallest p-value is 2 / 2ᵀ."""
+    return math.ceil(1 - math.log2(level) - _TOLERANCE)
+
+
+def fewest_seeds(tasks: int, level: float) -> int:
+    """Return the fewest trials of each agent and task with which a permutation test can reject at a level.
+
+    With n of them its smallest p-value is 2 / C(2n, n)ᵀ.
+    """
+    seeds = 1
+    while 2 / math.comb(2 * seeds, seeds) ** tasks > level:
+        seeds += 1
+    return seeds
 
 
 def improvement_by_task(first: Sample, second: Sample, *, shares: bool = False) -> dict[str, list[float]]:
@@ -177,6 +178,30 @@ def improvement_by_task(first: Sample, second: Sample, *, shares: bool = False) 
         return float(((difference > 0) + 0.5 * (difference == 0)).mean())
 
     return {task: [on_task(task)] for task in first}
+
+
+def shares_of_wins(first: Sample, second: Sample) -> tuple[Sample, Sample]:
+    """Return for each trial the share of the other's trials with a lower value, ties half, on the tasks of both."""
+    own, other = dict[str, list[float]](), dict[str, list[float]]()
+    for task in filter(second.__contains__, first):
+        a, b = np.asarray(first[task])[:, None], np.asarray(second[task])[None]
+        above = (a > b) + 0.5 * (a == b)
+        own[task], other[task] = above.mean(axis=1).tolist(), (1 - above).mean(axis=0).tolist()
+    return own, other
+
+
+def rank_trials(first: Sample, second: Sample) -> tuple[Sample, Sample]:
+    """Return the ranks of trials among those of both on the task, scaled so that means differ like shares of wins.
+
+    Ranks can be exchanged between agents if these do not differ; shares of the other's trials cannot.
+    """
+    own, other = dict[str, list[float]](), dict[str, list[float]]()
+    for task in filter(second.__contains__, first):
+        both = [*first[task], *second[task]]
+        _, place, ties = np.unique(both, return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(ties) - (ties - 1) / 2)[place] * 2 / len(both) - 1
+        own[task], other[task] = np.split(ranks, [len(first[task])])[0].tolist(), ranks[len(first[task]) :].tolist()
+    return own, other
 
 
 # Two populations: tasks like these, of which these are a sample, and these tasks as they are
@@ -212,7 +237,7 @@ def infer_middle(sample: Sample, *, families: Families | None = None, confidence
     order = np.argsort(values, kind="stable")
     position = {name: number for number, name in enumerate(dict.fromkeys(names))}
     groups = np.array([position[name] for name in names])[order]
-    weights, extra = _random_weights(len(position), 2 / 3)
+    weights, extra = random_weights(len(position), 2 / 3)
     weights, extra = weights[:_MIDDLE_DRAWS], extra[:_MIDDLE_DRAWS]
     share = extra / (weights.sum(axis=1) + extra)
     middle = (1 - share) * _weighted_middle(values[order], weights[:, groups])
@@ -243,7 +268,9 @@ def test_difference(first: Sample, second: Sample, families: Families | None = N
 def _pair_up(first: Sample, second: Sample, families: Families | None) -> "_SignFlip":
     own, sizes = _sum_families({task: fmean(values) for task, values in first.items()}, families)
     other, _ = _sum_families({task: fmean(second[task]) for task in first}, families)
-    return _SignFlip(own - other, sizes, (own, other))
+    counts = [sorted((len(first[task]), len(second[task]))) for task in first]
+    fewer = fmean(1 / low if high >= 2 * low else 0.0 for low, high in counts)
+    return _SignFlip(own - other, sizes, (own, other), fewer)
 
 
 def infer_paired(
@@ -254,7 +281,9 @@ def infer_paired(
     It is the sign-flip test over tasks, inverted: a mean is rejected if few random subsets of tasks have theirs on its
     other side. A sign-flip test assumes that differences are symmetric. Against skewed ones, a further task joins half
     of the subsets on that other side: three quarters as far as the farthest task, or ten times as far as no difference,
-    but no farther than the largest difference possible. If no task shows any difference, the limits are those of a
+    but no farther than the largest difference possible. Where one agent has half of the other's trials or fewer,
+    differences are skewed by chance alone, and it is at least as far as one trial of that agent counts. If no task
+    shows any difference, the limits are those of a
     share of tasks with the largest one, of which so many tasks would include none with a probability of 2.5%.
     Fewer than six families can reject nothing, and have the limits of `infer_mean` with a whole further task.
     """
@@ -265,11 +294,13 @@ class _SignFlip:
     """The test of `infer_paired`, from the sums of differences and the sizes of families.
 
     `parts` are two terms whose difference the sums are: agents are compared with many others, and their sums over
-    random subsets are computed once.
+    random subsets are computed once. `fewer` is the mean of what a trial of an agent with far fewer of them counts.
     """
 
-    def __init__(self, sums: Floats, sizes: Floats, parts: tuple[Floats, Floats] | None = None) -> None:
-        self.sums, self.sizes, self.few = sums, sizes, len(sums) < FEWEST_TASKS
+    def __init__(
+        self, sums: Floats, sizes: Floats, parts: tuple[Floats, Floats] | None = None, fewer: float = 0.0
+    ) -> None:
+        self.sums, self.sizes, self.fewer, self.few = sums, sizes, fewer, len(sums) < FEWEST_TASKS
         self.value = float(sums.sum() / sizes.sum())
         if not self.few:
             self.total = _sum_subsets(parts[0]) - _sum_subsets(parts[1]) if parts else _sum_subsets(sums)
@@ -301,7 +332,8 @@ class _SignFlip:
     def _tail(self, mean: float, sign: int) -> float:
         distance = sign * (self.total - self.size * mean)
         farthest = max(abs(self.ends[0] - mean), abs(self.ends[1] - mean))
-        beyond = float(self.sizes.mean()) * _reach(farthest, mean, sign)
+        reach = max(_reach(farthest, mean, sign), min(self.fewer, 1 + sign * mean))
+        beyond = float(self.sizes.mean()) * reach
         hits = np.count_nonzero(distance <= _TOLERANCE) + np.count_nonzero(distance <= beyond + _TOLERANCE)
         return hits / (2 * len(distance))
 
@@ -323,24 +355,33 @@ def _reach(farthest: Number, mean: float, sign: int) -> Number:
     return cast("Number", np.minimum(np.maximum(_REACH * farthest, 10 * abs(mean)), 1 + sign * mean))
 
 
-def infer_mean_here(sample: Sample, confidence: float = 0.95) -> Inference:
+def infer_mean_here(sample: Sample, confidence: float = 0.95, rivals: Mapping[str, int] | None = None) -> Inference:
     """Return the mean over these tasks of values between 0 and 1, from trials that are a sample of all trials of them.
 
     The limits are Wilson's with as many trials as an equal number for each task would have to be. Trials of different
-    tasks differ less by chance than trials of one rate, so they are wider than they would have to be.
+    tasks differ less by chance than trials of one rate, so they are wider than they would have to be. A share of
+    `rivals` that are beaten varies by theirs, too: its variance is at most θ(1 − θ) over the trials of whom has fewer.
     """
     value = mean_over_tasks(sample)
-    trials = len(sample) ** 2 / sum(1 / len(values) for values in sample.values())
-    trials /= _dispersion(sample)
+    sizes = [min(len(values), (rivals or {}).get(task, len(values))) for task, values in sample.items()]
+    trials = len(sample) ** 2 / sum(1 / size for size in sizes)
+    trials /= 1.0 if rivals else _dispersion(sample)
     return Inference(value, Interval(*wilson_interval(value * trials, trials, confidence)))
 
 
-def infer_difference_here(first: Sample, second: Sample, confidence: float = 0.95, p: float | None = None) -> Inference:
+def infer_difference_here(
+    first: Sample,
+    second: Sample,
+    confidence: float = 0.95,
+    p: float | None = None,
+    ranks: tuple[Sample, Sample] | None = None,
+) -> Inference:
     """Return the difference of two means over these tasks, with trials permuted within tasks.
 
-    The p-value is that of the permutation test; for values of 0 and 1 it is exact. The limits invert a score test whose
+    For values of 0 and 1 of as many trials of both agents, the p-value is exact. The limits invert a score test whose
     variance at a difference δ is that of two shares δ apart with the mean of the task; it is scaled so that it has the
-    p-value of the permutation test where δ is 0. `p` is that p-value, if it is known.
+    p-value of `test_difference_here` where δ is 0. `p` is that p-value, if it is known. Of shares of wins, `ranks` are
+    exchanged, and the variance at a difference δ is 1 − δ² over the trials of whom has fewer, which is its maximum.
     """
     tasks = list(first)
     sizes = np.array([[len(first[task]), len(second[task])] for task in tasks], dtype=float)
@@ -350,14 +391,17 @@ def infer_difference_here(first: Sample, second: Sample, confidence: float = 0.9
     noise = _dispersion(first, second) * sizes.sum(axis=1) / (sizes.sum(axis=1) - 1)
 
     def score(difference: float) -> float:
-        center = np.clip(pooled, abs(difference) / 2, 1 - abs(difference) / 2)
-        upper, lower = center + difference / 2, center - difference / 2
-        variances = noise * (upper * (1 - upper) / sizes[:, 0] + lower * (1 - lower) / sizes[:, 1])
+        if ranks:
+            variances = (1 - difference**2) / sizes.min(axis=1)
+        else:
+            center = np.clip(pooled, abs(difference) / 2, 1 - abs(difference) / 2)
+            upper, lower = center + difference / 2, center - difference / 2
+            variances = noise * (upper * (1 - upper) / sizes[:, 0] + lower * (1 - lower) / sizes[:, 1])
         error = math.sqrt(max(variances.sum(), 0.0)) / len(tasks)
         distance = abs(value - difference)
         return distance / error if error > _TOLERANCE else math.inf if distance > _TOLERANCE else 0.0
 
-    p = permutation_test(first, second) if p is None else p
+    p = test_difference_here(first, second, ranks) if p is None else p
     normal = NormalDist()
     expected = normal.inv_cdf(1 - max(p, 1e-12) / 2)
     scale = score(0.0) / expected if expected > _TOLERANCE and 0 < score(0.0) < math.inf else 1.0
@@ -372,10 +416,43 @@ def infer_difference_here(first: Sample, second: Sample, confidence: float = 0.9
     return Inference(value, Interval(lower, upper), p)
 
 
+def test_difference_here(first: Sample, second: Sample, ranks: tuple[Sample, Sample] | None = None) -> float:
+    """Return the p-value of `infer_difference_here`: of a permutation of trials, or of `ranks` for shares of wins.
+
+    Agents with one mean may vary differently. Where they have different numbers of trials, or are compared by wins,
+    trials of the one then do not stand for those of the other, and the p-value is no smaller than by their own
+    variances, each with a trial more, and Student's distribution.
+    """
+    p = permutation_test(*(ranks or (first, second)))
+    if ranks is None and all(len(values) == len(second[task]) for task, values in first.items()):
+        return p
+    share = 1 / 3 if ranks else _dispersion(first, second)
+    variance_of_sum = sum(
+        _variance_of_mean(values, share) + _variance_of_mean(second[task], share) for task, values in first.items()
+    )
+    if ranks:  # a share of wins and that of the other agent are one number
+        variance_of_sum *= 4
+    distance = abs(sum(fmean(values) - fmean(second[task]) for task, values in first.items()))
+    freedom = sum(min(len(values), len(second[task])) for task, values in first.items())
+    return max(p, 1 - t_probability(distance / math.sqrt(variance_of_sum), min(freedom, _LARGE_FREEDOM)))
+
+
+def _variance_of_mean(values: Sequence[float], share: float) -> float:
+    """Return the variance of the mean of trials; a further trial has that `share` of the variance of a success.
+
+    A single trial shows nothing of its variance, so the further one has all of it.
+    """
+    count, mean = len(values), fmean(values)
+    share = share if count > 1 else 1.0
+    likely = (count * mean + 1) / (count + 2)
+    return (sum((value - mean) ** 2 for value in values) + share * likely * (1 - likely)) / count**2
+
+
 def permutation_test(first: Sample, second: Sample, seed: int = 0) -> float:
     """Return the two-sided p-value of the difference of means over tasks if trials are exchanged within tasks.
 
-    For values of 0 and 1 the distribution of the difference is counted; else assignments of trials are drawn.
+    For values of 0 and 1, and for ranks of few trials, the distribution of the difference is counted; else assignments
+    of trials are drawn.
     """
     observed = abs(sum(fmean(values) - fmean(second[task]) for task, values in first.items()))
     if (unit := _common_unit([first, second], 2 * len(first))) is not None:
@@ -386,11 +463,31 @@ def permutation_test(first: Sample, second: Sample, seed: int = 0) -> float:
         return float(min(1.0, spread[distance >= observed * unit - 1e-6].sum()))
     random = np.random.default_rng(seed)
     total: Floats = np.zeros(DRAWS)
-    for task, values in first.items():
-        both = np.array([*values, *second[task]])
-        weights = _assignments(len(values), len(second[task]))
-        total += (weights @ both)[random.integers(0, len(weights), DRAWS)]
+    differences = [
+        _assignments(len(values), len(second[task])) @ np.array([*values, *second[task]])
+        for task, values in first.items()
+    ]
+    if counted := _count_differences(differences, [len(values) * len(second[task]) for task, values in first.items()]):
+        possible, shares = counted
+        return float(min(1.0, shares[np.abs(possible) >= observed - 1e-6].sum()))
+    for each in differences:
+        total += each[random.integers(0, len(each), DRAWS)]
     return float((np.count_nonzero(np.abs(total) >= observed - 1e-9) + 1) / (DRAWS + 1))
+
+
+def _count_differences(by_task: Sequence[Floats], sizes: Sequence[int]) -> tuple[Floats, Floats] | None:
+    """Return the possible sums of differences and how likely each is; None if they are not multiples of 1/size."""
+    unit = math.lcm(*set(sizes))
+    few = all(len(each) < _MAX_ASSIGNMENTS for each in by_task) and 2 * unit * len(by_task) < _MAX_UNITS
+    steps = [each * unit for each in by_task] if few else []
+    if not few or any(np.abs(each - each.round()).max() > 1e-6 for each in steps):
+        return None
+    spread = np.ones(1)
+    for each in steps:
+        counts = np.bincount(each.round().astype(int) + unit, minlength=2 * unit + 1)
+        spread = np.convolve(spread, counts / len(each))
+    reach = unit * len(steps)
+    return np.arange(-reach, reach + 1) / unit, spread
 
 
 def p_of_paired(differences: Floats, null: float = 0.0, draws: int = DRAWS) -> Floats:
@@ -446,7 +543,8 @@ def _weigh(content: bytes) -> Floats:
     return weighed
 
 
-def _random_weights(families: int, further: float) -> tuple[Floats, Floats]:
+def random_weights(families: int, further: float) -> tuple[Floats, Floats]:
+    """Return exponential weights of families (columns), and of a further one with a part of a family's weight."""
     return _task_weights(families)[0], _further_weights(families, further)
 
 
@@ -531,7 +629,7 @@ def probability_of_best(samples: Sequence[Sample]) -> list[float]:
     """
     tasks = list(samples[0])
     means = np.array([[fmean(sample[task]) for sample in samples] for task in tasks])
-    weights, extra = _random_weights(len(tasks), 1.0)
+    weights, extra = random_weights(len(tasks), 1.0)
     totals = weights @ means + extra[:, None] * np.random.default_rng(1).random((DRAWS, len(samples)))
     best = np.bincount(totals.argmax(axis=1), minlength=len(samples)) / DRAWS
     return [float(share) for share in best]
@@ -608,6 +706,38 @@ def expected_best(values: Sequence[float], k: int) -> float:
 def pass_all_k(attempts: int, successes: int, k: int) -> float:
     """Return the probability that all of k attempts drawn without replacement succeed (pass^k): `C(c, k) / C(n, k)`."""
     return math.comb(successes, k) / math.comb(attempts, k)
+
+
+# Student's distribution
+
+
+@cache
+def t_quantile(freedom: int, confidence: float) -> float:
+    """Return the t with P(|T| ≤ t) = `confidence` for Student's distribution with `freedom` degrees of freedom.
+
+    The probability is a finite sum of powers of cos θ with θ = atan(t / √freedom), which is inverted by bisection.
+    """
+    low, high = 0.0, math.pi / 2
+    for _ in range(60):
+        angle = (low + high) / 2
+        low, high = (angle, high) if _t_probability(angle, freedom) < confidence else (low, angle)
+    return math.tan(low) * math.sqrt(freedom)
+
+
+def t_probability(t: float, freedom: int) -> float:
+    """Return P(|T| ≤ t) for Student's distribution with `freedom` degrees of freedom."""
+    return _t_probability(math.atan(t / math.sqrt(freedom)), freedom)
+
+
+def _t_probability(angle: float, freedom: int) -> float:
+    odd = freedom % 2
+    term, total = (math.cos(angle) if odd else 1.0), 0.0
+    for power in range(odd, freedom - 1, 2):
+        total += term
+        term *= math.cos(angle) ** 2 * (power + 1) / (power + 2)
+    if odd:
+        return 2 / math.pi * (angle + math.sin(angle) * total)
+    return math.sin(angle) * total
 
 
 # Helpers

@@ -1,6 +1,6 @@
 """Measures: what agents are compared by, as a value per trial and as a sample of values by task."""
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import get_args
@@ -106,6 +106,18 @@ def bound_trial(row: TrialRow, measure: Measure, value: float, rivals: Sequence[
     return won / len(others), (won + len(others) - len(known)) / len(others)
 
 
+def order_trial(row: TrialRow) -> float:
+    """Return a number that is higher for better scores, and lower for a failure than for any score."""
+    if row.score is None:
+        return -sys.float_info.max
+    return -row.score if row.direction == "lower" else row.score
+
+
+def count_rivals(row: TrialRow, rivals: Sequence[TrialRow]) -> int:
+    """Return how many trials of other agents on its task a trial is compared with."""
+    return len(_find_rivals(row, rivals))
+
+
 def _find_rivals(row: TrialRow, rivals: Sequence[TrialRow]) -> list[TrialRow]:
     return [rival for rival in rivals if rival.agent != row.agent and rival.counts and not rival.unended]
 
@@ -114,7 +126,5 @@ def _share_of_wins(row: TrialRow, rivals: Sequence[TrialRow]) -> float | None:
     """Return the share of the other agents' trials on the task that a trial beats; a tie is half a win."""
     if not rivals:
         return None
-    sign = -1 if row.direction == "lower" else 1
-    own = -math.inf if row.score is None else sign * row.score
-    others = [-math.inf if rival.score is None else sign * rival.score for rival in rivals]
+    own, others = order_trial(row), map(order_trial, rivals)
     return fmean((own > other) + 0.5 * (own == other) for other in others)

@@ -27,7 +27,9 @@ from assay.results.claims import (
     claim_means,
     claim_middle,
     collect_outcomes,
+    collect_wins,
     compare_outcomes,
+    count_wins,
     outcomes_of_arm,
     test_outcomes,
 )
@@ -225,7 +227,10 @@ def compare_if_possible(rows: Frame) -> tuple[list[Comparison], str | None]:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Two arms of an experiment with an agent: the value of each trial, between 0 and 1, by task and seed."""
+    """Two arms of an experiment with an agent: the value of each trial, between 0 and 1, by task and seed.
+
+    Of `wins`, the values are those of `order_trial`.
+    """
 
     first: Mapping[tuple[str, int], float]
     second: Mapping[tuple[str, int], float]
@@ -250,6 +255,8 @@ def compare_arms(experiments: Sequence[Experiment], margin: float = MARGIN) -> l
                 experiment.names, (experiment.first, experiment.second), experiment.missing, strict=True
             )
         )
+        if experiment.measure == "wins":
+            own, other = count_wins(own, other)
         arms.append((own, other, len(shared), len(experiment.first) + len(experiment.second) - 2 * len(shared)))
     families = [experiment.families for experiment in experiments]
     tests = [test_outcomes(own, other, known) for (own, other, *_), known in zip(arms, families, strict=True)]
@@ -354,7 +361,7 @@ class _Match:
         degenerate = rules.asked.measure is None and first.measure == "success" and values in ({0.0}, {1.0})
         if degenerate or first.measure == "wins":
             # Only against each other: whether one beats the other must not depend on who else is compared.
-            by_score = [collect_outcomes(trials, "wins", both) for trials in (own, other)]
+            by_score = collect_wins(own, other)
             if tasks := _common_tasks(by_score) if degenerate else list(first.values):
                 possible = {task for task in by_score[0].worst if task in by_score[1].worst}
                 self.first, self.second = (outcomes.on(tasks, possible) for outcomes in by_score)

@@ -169,9 +169,10 @@ def describe_variance(parts: Decomposition) -> str:
     interval = parts.intervals[largest]
     if not parts.total:
         return f"the trials of these tasks do not vary in {parts.measure}."
+    limits = "" if interval.is_point else f"{format_percent(interval.low)} to {format_percent(interval.high)}, "
     source = (
         f"{format_percent(parts.share(largest))} of the variance of {parts.measure} is {largest} "
-        f"({format_percent(interval.low)} to {format_percent(interval.high)}, {plural(parts.tasks, 'task')})"
+        f"({limits}{plural(parts.tasks, 'task')})"
     )
     now = parts.error()
     if not now:
@@ -193,7 +194,8 @@ def variance_table(parts: Decomposition) -> Table:
         Column("share", kind="share"),
         Column("interval", "95% interval", "interval"),
     )
-    rows = [(source, value, parts.share(source), parts.intervals[source]) for source, value in parts.components.items()]
+    known = {source: None if ends.is_point else ends for source, ends in parts.intervals.items()}
+    rows = [(source, value, parts.share(source), known[source]) for source, value in parts.components.items()]
     sample = f"{plural(parts.agents, 'agent')}, {plural(parts.tasks, 'task')}, {parts.seeds:.3g} seeds"
     notes = (f"Analysis of variance of {parts.measure} over {sample}; intervals by resampling families of tasks.",)
     return Table("variance", columns, tuple(rows), title="Where the variance comes from", notes=notes)

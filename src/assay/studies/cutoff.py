@@ -23,9 +23,8 @@ from assay.core.text import plural
 from assay.core.values import format_p, format_points
 from assay.results import inference
 from assay.results.claims import claim_change, claim_sample
-from assay.results.estimate import t_probability, t_quantile
 from assay.results.frame import TrialRow
-from assay.results.inference import Inference, Interval, Sample
+from assay.results.inference import Inference, Interval, Sample, t_probability, t_quantile
 from assay.results.measures import Measure, measure_trial
 from assay.results.paired import Experiment, PairedDifference, compare_arms
 from assay.studies.paired import describe_difference, draw_differences, make_difference_tables

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
-from statistics import correlation, fmean, linear_regression
+from statistics import NormalDist, correlation, fmean, linear_regression
 from typing import Literal, get_args
 
 import anyio
@@ -30,7 +30,7 @@ from assay.records import RunFolder
 from assay.results.ability import rank_values
 from assay.results.estimate import estimate_mean
 from assay.results.frame import TrialRow
-from assay.results.inference import Interval, holm
+from assay.results.inference import Interval, holm_allowances
 from assay.results.measures import Measure, measure_trial
 from assay.results.paired import Experiment, PairedDifference, compare_arms
 from assay.runs.descriptions import read_own_description
@@ -81,10 +81,10 @@ class Familiarity:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's rank correlation over tasks, the p-value of its permutation test, and Fisher's 95% interval.
+    """Spearman's rank correlation over tasks, the p-value of its permutation test, and an interval that agrees with it.
 
-    `p_adjusted` allows for the other agents by Holm's method. `corrected` is what the correlation would be if
-    familiarity were measured without error; None where its reliability is 0 or not known.
+    The interval and `p_adjusted` allow for the other agents by Holm's method. `corrected` is what the correlation would
+    be if familiarity were measured without error; None where its reliability is 0 or not known.
     """
 
     tasks: int
@@ -495,13 +495,13 @@ def correlate_trials(
             for task, measured in values.items()
             if task not in undefined
         )
-        pairs = [(point.familiarity, point.performance) for point in points]
-        agents.append(AgentCorrelation(agent, points, correlate(pairs, reliability)))
+        agents.append(AgentCorrelation(agent, points, _correlate_points(points, reliability)))
     if not any(agent.points for agent in agents):
         raise UsageError(f"No task of these trials has a description here and defines {measure}; try another --measure")
-    adjusted = iter(holm([agent.correlation.p for agent in agents if agent.correlation]))
+    p_values = [agent.correlation.p for agent in agents if agent.correlation]
+    allowances = iter(holm_allowances(p_values, len(p_values)))
     allowed = [
-        replace(agent, correlation=replace(agent.correlation, p_adjusted=next(adjusted)))
+        replace(agent, correlation=_correlate_points(agent.points, reliability, next(allowances)))
         if agent.correlation
         else agent
         for agent in agents
@@ -509,25 +509,36 @@ def correlate_trials(
     return allowed, list(undefined)
 
 
-def correlate(pairs: Sequence[tuple[float, float]], reliability: float | None = None) -> Correlation | None:
+def _correlate_points(
+    points: Sequence[TaskPoint], reliability: float | None, comparisons: int = 1
+) -> Correlation | None:
+    return correlate([(point.familiarity, point.performance) for point in points], reliability, comparisons)
+
+
+def correlate(
+    pairs: Sequence[tuple[float, float]], reliability: float | None = None, comparisons: int = 1
+) -> Correlation | None:
     """Return the rank correlation of pairs; None with fewer than four of them, or where one side does not vary.
 
     Values that are clipped, such as performance, tie often; ranks and permutations need no assumption about them. The
-    variance of Fisher's transformation of a rank correlation is 1.06 / (n − 3).
+    limits are those of Fisher's transformation, with the error that gives the p-value of the permutations; where that
+    is 1, with √(1.06 / (n − 3)), which is that of normal values.
     """
     n = len(pairs)
     sides = [np.array(side) for side in zip(*pairs, strict=True)]
     if n < MIN_TASKS or any(np.ptp(side) == 0 for side in sides):
         return None
     first, second = (_standardize(rank_values(side)) for side in sides)
-    r = float(first @ second)
+    r, normal = float(first @ second), NormalDist()
     p = _permutation_p(first, second, abs(r))
-    reach = 1.959964 * math.sqrt(1.06 / (n - 3))
     highest = (n - 1) / (n + 1)  # few tasks on a line are no proof of a perfect correlation
     center = math.atanh(min(max(r, -highest), highest))
+    distance = normal.inv_cdf(1 - p / 2)
+    error = abs(center) / distance if distance > 1e-9 and center else math.sqrt(1.06 / (n - 3))
+    reach = normal.inv_cdf(1 - 0.025 / comparisons) * error
     interval = Interval(min(math.tanh(center - reach), r), max(math.tanh(center + reach), r))
     corrected = min(max(r / math.sqrt(reliability), -1.0), 1.0) if reliability else None
-    return Correlation(n, r, p, interval, p, corrected)
+    return Correlation(n, r, p, interval, min(1.0, p * comparisons), corrected)
 
 
 def _standardize(values: NDArray[np.float64]) -> NDArray[np.float64]:

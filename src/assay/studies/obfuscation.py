@@ -11,7 +11,7 @@ from assay.core.errors import UsageError
 from assay.records import TrialFile
 from assay.records.registration import MARGIN
 from assay.results.frame import TrialRow
-from assay.results.measures import Measure, measure_trial
+from assay.results.measures import Measure, measure_trial, order_trial
 from assay.results.paired import Experiment, PairedDifference, compare_arms
 from assay.runs.plan import Plan
 from assay.studies.paired import describe_difference, draw_differences, make_difference_tables
@@ -68,7 +68,7 @@ def compare_descriptions(
     """Return the difference of each agent, and the tasks that do not define the measure.
 
     The arms of an agent are equivalent if all of the interval of their difference is within the margin.
-    With `wins`, each pair is 1 for the arm that scored better, a tie half.
+    With `wins`, the value of a trial is the share of the other arm's trials on the task that it beats.
     """
     experiments, excluded = dict[str, Experiment](), dict[str, None]()
     for agent, own in group_by_agent(trials).items():
@@ -82,8 +82,6 @@ def compare_descriptions(
             raise UsageError(f"{agent} has no finished trial with {missing} descriptions")
         first, second = _values(arms, measure, excluded)
         lost = [frozenset(key for key, row in arm.items() if row.failure == "infrastructure") for arm in arms]
-        if measure == "wins":  # who wins depends on both
-            lost = [lost[0] | lost[1]] * 2
         if first and second:
             experiments[agent] = Experiment(first, second, ARMS, measure, missing=(lost[0], lost[1]))
     if not experiments:
@@ -95,25 +93,14 @@ def compare_descriptions(
 def _values(
     arms: Sequence[dict[tuple[str, int], TrialRow]], measure: Measure, excluded: dict[str, None]
 ) -> list[dict[tuple[str, int], float]]:
-    if measure == "wins":
-        shared = [key for key in arms[0] if key in arms[1]]
-        wins = {key: _win(arms[0][key], arms[1][key]) for key in shared}
-        return [wins, {key: 1 - value for key, value in wins.items()}]
     values: list[dict[tuple[str, int], float]] = [{}, {}]
     for arm, outcomes in enumerate(arms):
         for key, outcome in outcomes.items():
-            if (value := measure_trial(outcome, measure)) is None:
+            if (value := order_trial(outcome) if measure == "wins" else measure_trial(outcome, measure)) is None:
                 excluded[key[0]] = None
             else:
                 values[arm][key] = value
     return [{key: value for key, value in arm.items() if key[0] not in excluded} for arm in values]
-
-
-def _win(first: TrialRow, second: TrialRow) -> float:
-    """Return 1 if the first trial scored better, 0 if the second did, and a half for a tie; no score is worst."""
-    sign = -1 if first.direction == "lower" else 1
-    scores = [float("-inf") if arm.score is None else sign * arm.score for arm in (first, second)]
-    return (scores[0] > scores[1]) + 0.5 * (scores[0] == scores[1])
 
 
 STUDY = Study(
