@@ -132,6 +132,8 @@ def collect_outcomes(
     """
     values, worst, best = dict[str, list[float]](), dict[str, list[float]](), dict[str, list[float]]()
     of_task = {trials[0].task: trials for trials in group_by(rivals, lambda row: row.task)} if measure == "wins" else {}
+    lost = (row for row in rivals if row.pending or row.failure == "infrastructure")
+    uncertain = {row.task for row in lost} if measure == "wins" else set()
     missing = Counter[MissingKind]({"rerun": sum(row.repeated for row in rows)})
     counted = sorted((row for row in rows if row.counts), key=lambda row: row.seed)
     for trials in group_by(counted, lambda row: row.task):
@@ -155,7 +157,7 @@ def collect_outcomes(
             limits
             if awaits_rivals or row.failure == "infrastructure"
             else (value, value)
-            if value_of
+            if value_of or (measure == "wins" and task not in uncertain)
             else bound_trial(row, measure, value, of_task.get(task, ()))
             for row, value in zip(ended, known or [0.0] * len(ended), strict=True)
         ]
@@ -177,8 +179,11 @@ def collect_wins(first: Sequence[TrialRow], second: Sequence[TrialRow]) -> tuple
 def count_wins(first: Outcomes, second: Outcomes) -> tuple[Outcomes, Outcomes]:
     """Return the shares of the other's trials that each trial beats, from values that say which one is better."""
     cases = [(first.values, second.values), (first.worst, second.best), (first.best, second.worst)]
-    shares = [inference.shares_of_wins(*case) for case in cases]
-    ranks = [inference.rank_trials(*case) for case in cases]
+    complete = all(each.values == each.worst == each.best for each in (first, second))
+    shares, ranks = (
+        [count(*case) for case in (cases[:1] if complete else cases)] * (3 if complete else 1)
+        for count in (inference.shares_of_wins, inference.rank_trials)
+    )
 
     def collect(outcomes: Outcomes, side: int, order: tuple[int, int, int]) -> Outcomes:
         values, worst, best = (shares[case][side] for case in order)

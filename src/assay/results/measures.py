@@ -7,7 +7,7 @@ from typing import get_args
 
 from assay.records.registration import Measure as Measure
 from assay.results.frame import TrialRow, group_by
-from assay.results.inference import Sample
+from assay.results.inference import Sample, shares_of_wins
 
 MEASURES: tuple[Measure, ...] = get_args(Measure)
 RATES: tuple[Measure, ...] = ("success", "honest", "valid")
@@ -69,9 +69,9 @@ def measure_task(trials: Sequence[TrialRow], measure: Measure, rivals: Sequence[
     For `wins`, `rivals` are the trials of all agents on the task.
     """
     if measure == "wins":
-        values = [_share_of_wins(row, _find_rivals(row, rivals)) for row in trials]
-    else:
-        values = [measure_trial(row, measure) for row in trials]
+        others = [order_trial(rival) for rival in _find_rivals(trials[0], rivals)] if trials else []
+        return list(shares_of_wins({"": list(map(order_trial, trials))}, {"": others})[0][""]) if others else []
+    values = [measure_trial(row, measure) for row in trials]
     known = [value for value in values if value is not None]
     return known if len(known) == len(values) else []
 
