@@ -409,8 +409,8 @@ def register(
     rows: Sequence[TrialRow], seeds: int = 3, at: str = "2026-01-01T00:00:00+00:00", **plan: object
 ) -> RegisteredPlan:
     """The plan of a comparison of these trials."""
-    same = {"parent": None, "replaces": None, "seed": seeds}
-    files = [SimpleNamespace(id=row.trial, label=row.agent, agent=row.agent, task=row.task, **same) for row in rows]
+    plain = {"parent": None, "replaces": None, "seed": seeds}
+    files = [SimpleNamespace(id=row.trial, label=row.agent, agent=row.agent, task=row.task, **plain) for row in rows]
     return register_plan(PlannedComparison.model_validate(plan), files, at)  # type: ignore[arg-type]
 
 

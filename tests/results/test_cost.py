@@ -32,8 +32,8 @@ def test_an_agent_that_another_one_beats_for_less_is_not_on_the_front():
     assert {name: spent.front for name, spent in agents.items()} == {"good": True, "cheap": True, "wasteful": False}
     # Three tasks are no proof: on a further one, each may be better or cheaper.
     assert 0 < agents["wasteful"].on_front < 0.1 < 0.8 < agents["good"].on_front < 1 and agents["cheap"].on_front < 1
-    (one, other) = (each.spending["cost"].on_front for each in measure_costs([CHEAP[0], GOOD[0]]))
-    assert 0.2 < min(one, other) < max(one, other) < 0.95, "a single task says little"
+    first, second = (each.spending["cost"].on_front for each in measure_costs([CHEAP[0], GOOD[0]]))
+    assert 0.2 < min(first, second) < max(first, second) < 0.95, "a single task says little"
 
 
 def test_intervals_and_cost_per_success_follow_from_the_tasks():

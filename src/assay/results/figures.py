@@ -87,8 +87,8 @@ def draw_improvements(by_task: Sequence[Summary], palette: Palette) -> Figure | 
             mean, (low, high) = cell.improvement.mean, _ends(cell.improvement)
             figure.bar((0, row - 0.3), (mean, row + 0.3), color=palette[cell.agent])
             figure.interval(low, high, row, style="thin")
-            some = "" if cell.valid == cell.finished else f", {format_valid(cell)} valid"
-            figure.text(max(high, 0), row, f"{format_change(mean)}{some}", shift=(6, 4))
+            valid = "" if cell.valid == cell.finished else f", {format_valid(cell)} valid"
+            figure.text(max(high, 0), row, f"{format_change(mean)}{valid}", shift=(6, 4))
         elif cell:
             figure.text(0, row, format_score(cell), shift=(6, 4), style="muted")
     return figure

@@ -198,8 +198,8 @@ def rank_trials(first: Sample, second: Sample) -> tuple[Sample, Sample]:
     own, other = dict[str, list[float]](), dict[str, list[float]]()
     for task in filter(second.__contains__, first):
         both = [*first[task], *second[task]]
-        _, place, ties = np.unique(both, return_inverse=True, return_counts=True)
-        ranks = (np.cumsum(ties) - (ties - 1) / 2)[place] * 2 / len(both) - 1
+        _, position, ties = np.unique(both, return_inverse=True, return_counts=True)
+        ranks = (np.cumsum(ties) - (ties - 1) / 2)[position] * 2 / len(both) - 1
         own[task], other[task] = np.split(ranks, [len(first[task])])[0].tolist(), ranks[len(first[task]) :].tolist()
     return own, other
 
