@@ -36,7 +36,7 @@ _UNKNOWN_NOISE = 0.02
 _ROUNDING = 1.1e-5
 _UNSEEN_DEVIATIONS = 6.0
 """Standard errors by which scores on seen and on unseen inputs may differ; those of random rows differ by 1 to 3."""
-_UNSEEN_SHARE = 1 / 3
+_UNSEEN_SHARE = 0.5
 """How much worse, at least, unseen inputs must come out where they are of other groups or times, or train on less."""
 _MAX_OUTPUT = 4_000
 _CLOCK = ".clock"
