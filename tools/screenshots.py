@@ -75,7 +75,9 @@ def shrink(path: Path) -> None:
     from PIL import Image
 
     with Image.open(path) as picture:
-        picture.convert("RGB").quantize(MAX_COLORS, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+        picture.convert("RGB").quantize(MAX_COLORS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(
+            path, optimize=True
+        )
 
 
 if __name__ == "__main__":

@@ -19,9 +19,13 @@ def setup_error(name: str, error: Exception) -> AssayError:
         return error
     if isinstance(error, ValueError) and (hint := _unknown_provider(name)):
         return UsageError(hint)
-    key = _KEYS.get(name.partition("/")[0])
+    provider, _, rest = name.partition("/")
+    key = _KEYS.get(provider)
+    if provider == "openai-api":  # a server of the user's own
+        key = f"{rest.partition('/')[0].upper().replace('-', '_')}_API_KEY"
     if key and not os.environ.get(key) and key in str(getattr(error, "message", error)):
-        return UsageError(f"Cannot set up model {name}: set {key}")
+        needless = " (any text if the server needs none)" if provider == "openai-api" else ""
+        return UsageError(f"Cannot set up model {name}: set {key}{needless}")
     if hasattr(error, "message"):
         reason = _without_markup(str(error.message))
     else:

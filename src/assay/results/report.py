@@ -100,9 +100,7 @@ def make_report(rows: Frame, error: ErrorKind = "tasks", *, explain: bool = Fals
     tables: list[Table] = []
     for group in rows.group_by(lambda row: row.rules):
         by_task = summarize_tasks(group)
-        agents = sorted(
-            summarize_agents(group, by_task), key=lambda agent: -(agent.success.value if agent.success else -1.0)
-        )
+        agents = _best_first(summarize_agents(group, by_task))
         forks = [_fork_table(group)] if any(row.parent for row in group) else []
         if by_task:
             notes = describe_results(group, by_task, agents, error, explain=explain)
@@ -119,6 +117,10 @@ def make_report(rows: Frame, error: ErrorKind = "tasks", *, explain: bool = Fals
         else:
             tables += forks
     return tables
+
+
+def _best_first(agents: Iterable[Summary]) -> list[Summary]:
+    return sorted(agents, key=lambda agent: -(agent.success.value if agent.success else -1.0))
 
 
 def report_data(rows: Frame, title: str, created_at: datetime) -> dict[str, Any]:
@@ -232,7 +234,7 @@ def publication_tables(rows: Frame, error: ErrorKind = "tasks", columns: Sequenc
     tables: list[Table] = []
     for group in rows.group_by(lambda row: row.rules):
         by_task = summarize_tasks(group)
-        agents = summarize_agents(group, by_task)
+        agents = _best_first(summarize_agents(group, by_task))
         if by_task:
             notes = [f"±: standard error {ERROR_KINDS[error]}", f"Interval: {INTERVAL_METHOD}"]
             notes += [*describe_missing(agents), *warn_of_no_error(agents, error), *describe_caveats(group)]
