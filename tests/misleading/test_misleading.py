@@ -419,6 +419,16 @@ def with_plans(rows: Sequence[TrialRow], *plans: RegisteredPlan, seed: int = 1) 
     return [replace(row, plans=plans, seed=row.seed + seed, started_at=start, ended_at=start) for row in rows]
 
 
+@pytest.mark.parametrize("medium", ["LaTeX", "Markdown"])
+def test_tables_for_papers_say_what_is_not_comparable(medium: str):
+    rows = grid("a", 8, 3, lambda task, seed: True) + [
+        replace(row, conditions=SAME | {"budget": "24 s"}) for row in grid("b", 7, 3, third)
+    ]
+    text = MEDIA[medium](rows)
+    assert "Trials of one task differ in budget: rates are not comparable" in text
+    assert "Agents have trials on different tasks: each rate is over the agent" in text
+
+
 def test_a_pair_or_a_measure_chosen_after_the_fact_is_said_to_be():
     rows = [row for n in range(20) for row in grid(f"agent {n:02}", 8, 3, lambda task, seed, n=n: n == 0 or seed == 0)]
     chosen = read(rows, agents=("agent 00", "agent 01"))

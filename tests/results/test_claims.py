@@ -167,6 +167,9 @@ def test_every_claim_on_random_trials_holds_together(seed: int) -> None:
     for each in (first, second):
         means = claim_means(each, families=families)
         assert means.these.worst <= means.these.value <= means.these.best
+        later = replace(each, worst={**each.worst, "s/later": [0.0]}, best={**each.best, "s/later": [0.0]})
+        known = claims.claim_mean(later, Population.LIKE)
+        assert known.worst <= known.value <= known.best, "also with a task without any result yet"
         claim_middle(each, families), claim_above(each, 0.5, families)
     registration = Registration(("another measure",), "digest", look=int(random.integers(1, 4)))
     answers = compare_outcomes(

@@ -93,6 +93,9 @@ class Claim:
     def __post_init__(self) -> None:
         if self.p is not None:
             object.__setattr__(self, "p_adjusted", min(1.0, self.p * ALPHA / self.evidence.level))
+        # A task without any result yet is in the bounds, but not in the estimate, which may then be outside of them.
+        object.__setattr__(self, "worst", min(self.worst, self.value))
+        object.__setattr__(self, "best", max(self.best, self.value))
         low, high = self.interval.low, self.interval.high
         if self.interval.is_point or not low <= self.value <= high:
             raise ValueError(f"estimate {self.value} with interval {low} to {high}")

@@ -237,7 +237,8 @@ def publication_tables(rows: Frame, error: ErrorKind = "tasks", columns: Sequenc
         agents = _best_first(summarize_agents(group, by_task))
         if by_task:
             notes = [f"±: standard error {ERROR_KINDS[error]}", f"Interval: {INTERVAL_METHOD}"]
-            notes += [*describe_missing(agents), *warn_of_no_error(agents, error), *describe_caveats(group)]
+            notes += [*describe_missing(agents), *warn_of_no_error(agents, error)]
+            notes += [*describe_incomparable(group), *describe_caveats(group)]
             notes += describe_pending(group)
             overall = overall_table(agents, error, notes)
             overall = overall.select(columns) if columns else overall
@@ -278,6 +279,7 @@ def describe_results(
     yield from describe_missing(agents)
     if explain:
         yield from warn_of_no_error(agents, error)
+    yield from describe_incomparable(rows)
     yield from describe_caveats(rows)
     yield from describe_pending(counted)
 
@@ -307,6 +309,22 @@ def _explain_columns(
     parts = decompose_variance(counted, families=families) if len({s.task for s in by_task}) >= FEWEST_TASKS else None
     if parts:
         yield f"Variance: {describe_variance(parts)}"
+
+
+def describe_incomparable(rows: Sequence[TrialRow]) -> list[str]:
+    """Return in what conditions the agents of a table differ on the same task, and that they have different tasks."""
+    counted = [row for row in rows if row.counts]
+    values: dict[str, dict[str, set[str]]] = {name: {} for name in CONDITIONS}
+    for row in counted:
+        for name in CONDITIONS:
+            if (value := condition_of(row, name)) != UNKNOWN:
+                values[name].setdefault(row.task, set()).add(value)
+    differing = [name for name in CONDITIONS if any(len(known) > 1 for known in values[name].values())]
+    lines = [f"Trials of one task differ in {', '.join(differing)}: rates are not comparable."] if differing else []
+    tasks = {frozenset(row.task for row in own) for own in group_by(counted, lambda row: row.agent)}
+    if len(tasks) > 1:
+        lines.append("Agents have trials on different tasks: each rate is over the agent's own tasks.")
+    return lines
 
 
 def describe_missing(agents: Sequence[Summary]) -> Iterator[str]:

@@ -20,6 +20,10 @@ from assay.results.inference import (
     infer_mean,
     p_of_paired,
     permutation_test,
+    rank_trials,
+    shares_of_wins,
+    test_difference,
+    test_difference_here,
 )
 from assay.results.power import Pilot, find_difference
 from assay.results.registration import Registration
@@ -58,6 +62,8 @@ def check_statistics(*, short: bool = False, seed: int = 0, simulations: int = 1
     checks += _check_looks(designs, min(simulations, 500), random)
     # With fewer, chance alone would often be beyond the tolerance.
     checks += _check_power(designs, max(simulations, 3000), random)
+    checks += _check_scores([d for d in designs if d[1] > 1 and d[0] < 75], min(simulations, 400), random)
+    checks += _check_unequal([d for d in designs if d[0] >= FEWEST_TASKS and d[1] == max(_SEEDS)], simulations, random)
     return checks
 
 
@@ -237,3 +243,23 @@ def _check_power(designs: Sequence[tuple[int, int]], count: int, random: np.rand
         share = float((p_of_paired(hits) <= 0.05).mean())
         passed = abs(share - 0.8) <= POWER_TOLERANCE
         yield Check("power, 80% promised", f"{100 * difference:.0f} points apart", tasks, seeds, share, passed)
+
+
+def _check_scores(designs: Sequence[tuple[int, int]], count: int, random: np.random.Generator) -> Iterator[Check]:
+    """Compare agents by who has the better score: equally good ones, of which the second may always score the same."""
+    for case, spread in (("equal scores", 1.0), ("equal scores, one deterministic", 0.0)):
+        for tasks, seeds in designs:
+            scores = random.normal(0, 1, (count, tasks, seeds)), spread * random.normal(0, 1, (count, tasks, seeds))
+            samples = [(_sample(first), _sample(second)) for first, second in zip(*scores, strict=True)]
+            rejected = [test_difference_here(*shares_of_wins(*pair), rank_trials(*pair)) <= 0.05 for pair in samples]
+            yield _reject("type I error of wins, these tasks", case, (tasks, seeds), float(np.mean(rejected)))
+
+
+def _check_unequal(designs: Sequence[tuple[int, int]], count: int, random: np.random.Generator) -> Iterator[Check]:
+    """Compare an agent with a single trial of each task with an equally good one that has many; both seldom succeed."""
+    for tasks, seeds in designs:
+        shapes = (count, tasks, 1), (count, tasks, seeds)
+        samples = [[_sample(hits) for hits in (random.random(shape) < 0.1).astype(float)] for shape in shapes]
+        for kind, test in (("tasks like these", test_difference), ("these tasks", test_difference_here)):
+            rejected = [test(first, second) <= 0.05 for first, second in zip(*samples, strict=True)]
+            yield _reject(f"type I error, {kind}", f"1 trial against {seeds}", (tasks, seeds), float(np.mean(rejected)))
