@@ -56,6 +56,7 @@ _ROW_TOO_LONG = "a row has more values than the header has columns"
 _INT64_LIMIT = 2.0**63
 _ZERO_BYTE = re.compile(rb'\0[^,"\r\n]*')  # ends a value in pandas 2.2
 _ZERO_LINE = re.compile(rb'(?<![^\r\n])\0[^,"\r\n]*')  # as the first one of a line, it is not a blank line
+_BLANK_LINES = re.compile(r"\A(?:[ \t]*+[\r\n])+")  # before the header, which pandas skips
 _INTEGER_START = re.compile(r"\s*[+-]?\d+")
 
 
@@ -185,7 +186,7 @@ class PandasAnswers(Answers):
 
 def _check_shape(content: bytes, rows: int, name: str) -> None:
     """Refuse files that take pandas far more time and memory than their size: endless headers, floods of lines."""
-    start = content[:MAX_HEADER].decode(errors="replace")
+    start = _BLANK_LINES.sub("", content[:MAX_HEADER].decode(errors="replace"))
     lines = io.StringIO(start, newline="")
     records = (values for values in csv.reader(lines) if values)
     header: list[str] = next(records, [])
