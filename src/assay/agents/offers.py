@@ -211,5 +211,5 @@ def judge_candidate(split: HiddenSplit, content: bytes, part: ScoredPart) -> Can
     if judged.score is not None and not math.isfinite(judged.score):
         return CandidateScore(candidate=digest, problem=f"its score is not a finite number ({judged.score})")
     noise = judged.noise.error if judged.noise else None
-    error = noise if noise is not None and math.isfinite(noise) else None
-    return CandidateScore(candidate=digest, score=judged.score, error=error, problem=judged.why)
+    known = noise if noise is not None and math.isfinite(noise) else None
+    return CandidateScore(candidate=digest, score=judged.score, error=known, problem=judged.why)
