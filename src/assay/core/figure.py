@@ -497,7 +497,7 @@ def _wrap(label: str) -> list[str]:
 
 
 def _width(text: str) -> float:
-    return _CHARACTER * (len(text) + 0.5 * sum(map(text.count, "mwMW%")))
+    return _CHARACTER * (len(text) + 0.5 * sum(map(text.count, "mwMW%+−")))
 
 
 def _text(x: float, y: float, words: str, anchor: Anchor, classes: str, title: str = "") -> str:
