@@ -30,11 +30,18 @@ def test_registered_plugins_are_listed_and_loaded_by_name() -> None:
         ("code.py:Yours", "code.py defines no agent Yours"),
         ("code.py:Mime", "code.py defines no agent Mime; did you mean Mine?"),
         ("code.py:number", "code.py defines no agent number"),
+        (
+            "near.py:Mine",
+            "near.py cannot be imported: {folder}/near.py:1: ModuleNotFoundError: No module named 'code_'; "
+            "for the file next to it, write: from . import code_",
+        ),
         ("broken.py:Mine", "broken.py cannot be imported: {folder}/broken.py:2: ZeroDivisionError: division by zero"),
     ],
 )
 def test_what_cannot_be_loaded_is_explained(tmp_path: Path, name: str, message: str) -> None:
     (tmp_path / "code.py").write_text("class Mine:\n    pass\n\n\nnumber = 1\n")
+    (tmp_path / "near.py").write_text("import code_\n")
+    (tmp_path / "code_.py").write_text("")
     (tmp_path / "broken.py").write_text("class Mine:\n    half = 1 / 0\n")
     (tmp_path / "empty.py").write_text("")
     with pytest.raises(UsageError) as error:

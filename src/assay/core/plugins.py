@@ -139,7 +139,10 @@ def _explain(code: str, load: Callable[[], Any]) -> Any:
     except Exception as error:  # anything can go wrong in the code of a user
         where = traceback.extract_tb(error.__traceback__)[-1]
         line = f"{where.filename}:{where.lineno}: " if not isinstance(error, SyntaxError) else ""
-        raise UsageError(f"{code} cannot be imported: {line}{type(error).__name__}: {error}") from error
+        name = (isinstance(error, ModuleNotFoundError) and error.name) or ""
+        near = name.isidentifier() and Path(code).with_name(f"{name}.py").is_file()
+        hint = f"; for the file next to it, write: from . import {name}" if near else ""
+        raise UsageError(f"{code} cannot be imported: {line}{type(error).__name__}: {error}{hint}") from error
 
 
 class _PluginLoader(SourceFileLoader):
