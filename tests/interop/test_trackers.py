@@ -17,7 +17,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 traces = [Parse(line, TracesData()) for line in open(sys.argv[1])]
 spans = [span for trace in traces for one in trace.resource_spans for scope in one.scope_spans for span in scope.spans]
 unique = len({span.span_id for span in spans}) == len(spans)
-print(json.dumps([len(traces), sorted({span.name.split()[0] for span in spans}), unique]))
+required = {"gen_ai.operation.name", "gen_ai.provider.name"}
+asked = [span for span in spans if not span.name.startswith("execute_tool")]
+lacking = [span.name for span in asked if not required <= {item.key for item in span.attributes}]
+print(json.dumps([len(traces), sorted({span.name.split()[0] for span in spans}), unique and not lacking]))
 """
 READ_MLFLOW = """
 import json, mlflow, os, sys

@@ -32,6 +32,11 @@ from assay.records.events import (
 from assay.results.frame import TrialRow
 
 _INTERNAL, _CLIENT, _ERROR = 1, 3, 2
+_PROVIDERS = {
+    "azureai": "azure.ai.inference", "bedrock": "aws.bedrock", "google": "gcp.gemini", "grok": "x_ai",
+    "mistral": "mistral_ai", "vertex": "gcp.vertex_ai",
+}  # fmt: skip
+"""The names of the conventions for providers of Inspect; others are called alike."""
 
 
 def write_spans(results: Results, folder: Path) -> list[Path]:
@@ -60,6 +65,7 @@ def _root(row: TrialRow, events: list[Event], models: Mapping[str, str]) -> dict
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": row.agent,
         "gen_ai.agent.id": row.trial,
+        "gen_ai.provider.name": _provider(models.get(MAIN) or "assay"),
         "gen_ai.request.model": models.get(MAIN),
         "assay.task": row.task,
         "assay.seed": row.seed,
@@ -92,11 +98,14 @@ def _call(row: TrialRow, start: CallStarted, end: CallFinished, models: Mapping[
         model = models.get(request.role) or models.get(MAIN, "unknown")
         values: dict[str, object] = {
             "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": _provider(model),
             "gen_ai.request.model": model,
             "gen_ai.response.model": (reply.served or reply.model) if reply else None,
             "gen_ai.response.finish_reasons": [reply.stop] if reply else None,
             "gen_ai.usage.input_tokens": reply.usage.all_input_tokens if reply else None,
             "gen_ai.usage.output_tokens": reply.usage.output_tokens if reply else None,
+            "gen_ai.usage.cache_read.input_tokens": reply.usage.cached_tokens if reply else None,
+            "gen_ai.usage.reasoning.output_tokens": reply.usage.reasoning_tokens if reply else None,
             "assay.role": request.role,
             "assay.cost": reply.usage.cost if reply else None,
         }
@@ -113,6 +122,12 @@ def _call(row: TrialRow, start: CallStarted, end: CallFinished, models: Mapping[
         failed = isinstance(result, CommandResult) and result.code != 0
     span = _span(row.trial, str(start.number), name, start.time, end.time, values, kind, parent)
     return span | ({"status": {"code": _ERROR}} if failed else {})
+
+
+def _provider(model: str) -> str:
+    """Return who serves a model: `openai/gpt-5` or `openai-api/SERVICE/MODEL`."""
+    first, *rest = model.split("/")
+    return rest[0] if first == "openai-api" and rest else _PROVIDERS.get(first, first)
 
 
 def _span(
