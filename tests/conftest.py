@@ -14,7 +14,15 @@ import pytest
 from assay.core.disk import file_lock
 from assay.core.home import Home
 from command_line import Assay, run_assay, start_fork_server
-from isolation import borrow_machine, isolate, list_checkout, list_untracked, make_folder, remove_home
+from isolation import (
+    borrow_machine,
+    isolate,
+    list_checkout,
+    list_untracked,
+    make_folder,
+    remove_containers,
+    remove_home,
+)
 from tiny_run import TinyRun, prepare_tiny
 
 # Timing on a busy machine proves nothing. `make test` must not fail by chance; `make test-random` looks for new cases.
@@ -78,6 +86,7 @@ def pytest_configure_node(node) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
+        remove_containers(config.stash[SHARED_FOLDER] / "user")
         for root in config.stash[SHARED_FOLDER].iterdir():
             if root.is_dir():
                 remove_home(root)

@@ -97,6 +97,13 @@ def borrow_machine(root: Path) -> Home:
     return Home(root)
 
 
+def remove_containers(user: Path) -> None:
+    """Remove what Podman keeps in the home directory of an ordinary user: only Podman can, as it belongs to others."""
+    if (user / ".local/share/containers").exists():
+        settings = os.environ | {"HOME": str(user)}
+        subprocess.run(["podman", "system", "reset", "--force"], env=settings, capture_output=True, check=True)
+
+
 def remove_home(root: Path) -> None:
     """Remove a home with the mounts that killed labs left behind."""
     slots.sweep(Home(root))

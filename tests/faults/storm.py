@@ -111,19 +111,23 @@ class Provider:
 
 @dataclass
 class Site:
-    """Where runs take place: their home, the namespaces of a cluster, its variables, and the options of a run."""
+    """Where runs take place: their home, the namespaces of a cluster, its variables, and the options of a run.
+
+    The clock jumps in runs with the variables `clock`. Bubblewrap does not start with them, so these have other labs.
+    """
 
     home: Home
     options: tuple[str, ...] = ()
     inside: Sequence[str] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    clock: Mapping[str, str] = field(default_factory=dict)
     provider: Provider | None = None
     on_kill: Callable[[], object] = lambda: None
 
-    def make_run(self, out: Path) -> TinyRun:
-        """Return a new run."""
+    def make_run(self, out: Path, number: int) -> TinyRun:
+        """Return a new run; in every third one, the clock jumps."""
         run = TinyRun(self.home, out, inside=self.inside)
-        run.variables = {**self.variables, "OPENAI_API_KEY": "valid-key"}
+        run.variables = {**self.variables, **(self.clock if number % 3 == 2 else {}), "OPENAI_API_KEY": "valid-key"}
         return run
 
 
@@ -131,7 +135,7 @@ def storm(site: Site, folder: Path, kills: int, chance: random.Random, tally: Ta
     """Kill processes of one run after the other until there were so many kills, and check each run when it is done."""
     began, number = time.monotonic(), 0
     while tally.faults.total() < kills:
-        run = site.make_run(folder / f"run{number}")
+        run = site.make_run(folder / f"run{number}", number)
         external = site.provider is not None and number % 2 == 1
         try:
             _storm_run(run, site, external, min(kills - tally.faults.total(), KILLS_PER_RUN), tally, chance)
@@ -329,7 +333,7 @@ def make_site(where: str, folder: Path, chance: random.Random) -> Iterator[Site]
                 site = Site(home, ("--on", f"ray:{nodes.address}", "--memory", "1GB"), nodes.inside, RAY)
             case _:
                 clock = folder / "clock"
-                site = Site(home, ("--cores", "4"), (), make_clock(clock))
+                site = Site(home, ("--cores", "4"), clock=make_clock(clock))
                 site.on_kill = lambda: atomic_write(clock, chance.choice(JUMPS))
         site.provider = Provider(site.inside, _free_port())
         stack.callback(site.provider.kill)
