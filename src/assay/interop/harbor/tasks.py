@@ -132,7 +132,14 @@ def read_task(path: Path) -> HarborTask:
     if special := find_special_file(path):
         # A link would bring what it leads to into labs. Nothing else of the task is read.
         return HarborTask(
-            path, suite, name, settings, instruction, Recipe(), (f"{special} is a link or a special file",)
+            path,
+            suite,
+            name,
+            settings,
+            instruction,
+            Recipe(),
+            read_test_script(""),
+            (f"{special} is a link or a special file",),
         )
     if (rubric := read_rubric(path / "tests")) is not None:
         obstacles.append(f"it is Assay's own task; run {rubric.task} instead")
