@@ -48,7 +48,10 @@ if os.geteuid() == 0:
         "munged": "munge",
         "ip": "iproute2",
     }
-TEST_AGENTS = ("aide", "mini-swe-agent", "claude-code", "codex", "gemini-cli", "opencode", "qwen-code", "smolagents")
+TEST_AGENTS = (
+    "aide", "aider", "claude-code", "codex", "gemini-cli", "goose", "mini-swe-agent", "opencode", "qwen-code",
+    "smolagents",
+)  # fmt: skip
 TARGETS = {
     "demo": Target("mlebench", BUBBLEWRAP, labs=("core",)),
     "test": Target(
@@ -70,6 +73,9 @@ QUIET = {
 FIND_ENVIRONMENT = (
     "import sys, assay.core.home as h, assay.lab.environments as e; e.find_environment(h.Home.default(), sys.argv[1])"
 )
+
+# OpenHands needs a newer Python than Assay, which not every machine has.
+FIND_NEWER_PYTHON = "import assay.lab.environments as e; e.find_python('3.12')"
 
 Command = list[str]
 
@@ -147,7 +153,8 @@ def main(name: str) -> int:
         if target.weights:
             package.append([[str(VENV / "bin" / "python"), "-m", "assay.models.weights"]])
 
-    labs, agents = build_environments(target.labs), build_environments(target.agents)
+    newer = ("openhands",) if target.agents and succeeds([sys.executable, "-c", FIND_NEWER_PYTHON]) else ()
+    labs, agents = build_environments(target.labs), build_environments((*target.agents, *newer))
     # Environments are built in bubblewrap, and some agents come from npm: system packages are installed before.
     first = Job("system packages", system)
     rest = (Job("Assay, in .venv", package), Job("lab environments", labs), Job("agent environments", agents))

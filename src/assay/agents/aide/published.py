@@ -10,6 +10,7 @@ run as it is. The words are ours.
 import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -193,14 +194,17 @@ class PublishedSearch:
         return execution, await self._read_submission(path)
 
     async def _read_submission(self, path: str) -> bytes | None:
-        for follow in (True, False):
-            try:
-                return await self._bench.read(path, max_size=self._bench.task.submission.max_size)
-            except UnsafePath as error:
-                if not follow or isinstance(error.__cause__, FileNotFoundError):
-                    return None
-                await self._bench.execute(["sh", "-c", _FOLLOW, "sh", path], seconds=self._time_limit())
-        raise AssertionError("the second attempt returns")
+        bench = self._bench
+        max_size = bench.task.submission.max_size
+        try:
+            return await bench.read(path, max_size=max_size)
+        except UnsafePath as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return None
+        await bench.execute(["sh", "-c", _FOLLOW, "sh", path], seconds=self._time_limit())
+        with suppress(UnsafePath):
+            return await bench.read(path, max_size=max_size)
+        return None
 
     async def _review(self, node: SearchNode, execution: Execution) -> Review | None:
         """Return the review of a node; None if no readable one can be had."""
