@@ -426,7 +426,7 @@ def test_difference_here(first: Sample, second: Sample, ranks: tuple[Sample, Sam
     p = permutation_test(*(ranks or (first, second)))
     if ranks is None and all(len(values) == len(second[task]) for task, values in first.items()):
         return p
-    share = 1 / 3 if ranks else _dispersion(first, second)
+    share = 2 / 3 if ranks else _dispersion(first, second)
     variance_of_sum = sum(
         _variance_of_mean(values, share) + _variance_of_mean(second[task], share) for task, values in first.items()
     )
