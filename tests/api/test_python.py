@@ -84,7 +84,12 @@ def test_an_export_is_loaded_like_its_folder(prepared, assay):
 
     run = package.run("coin", "starter", seeds=1, time=60, folder=TINY, out="runs/one", progress=False)
     assert assay("export", "runs/one", "--out", "one.zip", home=prepared).returncode == 0
-    assert package.load_run("one.zip").to_frame()["score"].tolist() == run.to_frame()["score"].tolist()
+    exported = package.load_run("one.zip")
+    assert exported.to_frame()["score"].tolist() == run.to_frame()["score"].tolist()
+    steps = run.progress()
+    assert steps.loc[steps["end"], "score"].tolist() == run.to_frame()["score"].tolist()
+    with pytest.raises(UsageError, match="load the run folder instead"):
+        exported.progress()
 
 
 @pytest.mark.parametrize("form", ["path", "bytes", "pandas", "polars"])

@@ -180,8 +180,13 @@ class Run:
     def progress(self) -> "pd.DataFrame":
         """Return one row per trial and step, the schema `progress/1`, as a pandas DataFrame.
 
-        Submissions are graded after each step, once per content; see docs/progress.md.
+        Submissions are graded after each step, once per content; see docs/progress.md. An exported run does not have
+        them: `UsageError`.
         """
+        if self._unpacked is not None:
+            raise UsageError("An exported run has no submissions of its steps; load the run folder instead")
+        import pandas as pd
+
         from assay.core.home import Home
         from assay.results.progress import read_progress, to_polars
 
@@ -193,7 +198,8 @@ class Run:
             if trial.record
             for row in read_progress(trial.record.folder, frame.known_tasks[trial.task], home, trial)
         ]
-        return to_polars(rows).to_pandas()
+        table = to_polars(rows)  # its own conversion needs pyarrow
+        return pd.DataFrame(table.to_dicts(), columns=table.columns)
 
     def report(self, error: ErrorKind = "tasks") -> list[Table]:
         """Return the tables of `assay report`.
