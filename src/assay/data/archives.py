@@ -15,6 +15,7 @@ from typing import IO, Literal, TypeVar
 
 from assay.core.disk_space import check_space
 from assay.core.errors import SourceError
+from assay.core.garbage import pause_garbage_collection
 from assay.core.progress import stage
 from assay.formats.zip_writer import DEFLATED, STORED, Packed, ZipWriter
 
@@ -91,7 +92,8 @@ def pack(
         chosen = method or ("stored" if name.lower().endswith(_COMPRESSED_ALREADY) else "deflated")
         return name, _compress(source, DEFLATED if chosen == "deflated" else STORED, archive.parent)
 
-    _write(archive, pack_member, sorted(members, key=lambda member: member[0]))
+    ordered = sorted(members, key=lambda member: member[0])
+    _write(archive, _in_parallel(pack_member, ordered), len(ordered))
 
 
 def repack(archive: Path, source: Path, members: Iterable[tuple[str, str]], *, folder: str | None = None) -> None:
@@ -112,22 +114,21 @@ def repack(archive: Path, source: Path, members: Iterable[tuple[str, str]], *, f
             name = f"{folder}/{pair[0]}" if folder else pair[0]
             return name, Packed(info.compress_type, info.CRC, info.file_size, kept, info.compress_size)
 
-        _write(archive, copy_member, sorted((new, old) for old, new in members), folder=folder)
+        ordered = sorted((new, old) for old, new in members)
+        _write(archive, map(copy_member, ordered), len(ordered), folder=folder)
 
 
-def _write(
-    archive: Path, make: Callable[[Item], tuple[str, Packed]], members: list[Item], *, folder: str | None = None
-) -> None:
+def _write(archive: Path, members: Iterable[tuple[str, Packed]], count: int, *, folder: str | None = None) -> None:
     archive.parent.mkdir(parents=True, exist_ok=True)
     with (
-        archive.open("xb") as file,
+        archive.open("xb", buffering=_CHUNK) as file,
         ZipWriter(file) as writer,
-        stage(f"Packing {archive.name}", len(members)) as advance,
+        stage(f"Packing {archive.name}", count) as advance,
     ):
         if folder:
             writer.add(f"{folder}/", Packed(STORED, 0, 0, [], 0))
         seen: set[str] = set()
-        for name, content in _in_parallel(make, members):
+        for name, content in members:
             if name in seen:
                 raise ValueError(f"{archive.name} would hold {name} twice")
             seen.add(name)
@@ -202,7 +203,9 @@ def _in_parallel(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T
 def _open(archive: Path) -> Iterator[zipfile.ZipFile]:
     """Open an archive of the raw data; whatever is wrong with it is a `SourceError` that names it."""
     try:
-        with zipfile.ZipFile(archive) as content:
+        with pause_garbage_collection():  # while it reads the list of members
+            content = zipfile.ZipFile(archive)
+        with content:
             yield content
     except FileNotFoundError as error:
         if error.filename is None or Path(error.filename) != archive:
