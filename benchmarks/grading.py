@@ -203,7 +203,10 @@ def prepare(folder: Path, rows: int) -> dict[str, str]:
     make_suite(folder / "suite", {"auc": PREPARE})
     environment = os.environ | {"ASSAY_HOME": str(folder / "home"), "BENCH_ANSWERS": str(folder / "answers.csv")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # otherwise every start would compile the package again
-    call([sys.executable, "-m", "assay", "--tasks", str(folder / "suite"), "prepare", "bench", "--quiet"], environment)
+    call(
+        [sys.executable, "-m", "assay", "--trust", "--tasks", str(folder / "suite"), "prepare", "bench", "--quiet"],
+        environment,
+    )
     return environment
 
 
