@@ -19,7 +19,7 @@ SMALL, NAMED, JOINED = ["the", "a", "this", "her", "no"], ["Zoë", "Ann", "Bård
 def synthesize(job: SynthesisJob, make: Miniature) -> None:
     """Write the challenge's archive, including files that the task does not use."""
     common = make.words(60).split()
-    members = {"__MACOSX/babylm_data/._babylm_10M": b"\0\5\26\7"}
+    members = {"__MACOSX/babylm_data/._babylm_10M": b"\0\5\26\7", "babylm_data/README.md": b"# A miniature of BabyLM\n"}
     for name in SOURCES:
         own = make.words(40).split()
         for side, size in SIZES.items():

@@ -12,6 +12,7 @@ from assay.data.polars_tables import write
 from ..prepare import SHOWN, SOURCES, content
 
 TASK = Path(__file__).parent.parent
+README = "babylm_data/README.md"
 MAX_HIDDEN = 30_000
 """Bytes of each source's test text that are graded, so that a model of GPT-2's size is run in minutes without a GPU."""
 
@@ -22,6 +23,7 @@ def prepare(job: PrepareJob) -> None:
     for side, folder in SHOWN.items():
         names = (f"babylm_data/{folder}/{name}.{side}" for name in SOURCES)
         archives.extract(archive, ((name, job.public / name) for name in names))
+    archives.extract(archive, ((name, job.public / name) for name in archives.list_names(archive, below=README)))
     files.copy(
         [(TASK / "model.py", job.public / "model.py"), (TASK / "published" / "judge.py", job.public / "judge.py")]
     )
