@@ -99,9 +99,9 @@ def borrow_machine(root: Path) -> Home:
 
 def remove_containers(user: Path) -> None:
     """Remove what Podman keeps in the home directory of an ordinary user: only Podman can, as it belongs to others."""
-    if (user / ".local/share/containers").exists():
+    if (folder := user / ".local/share/containers").exists():
         settings = os.environ | {"HOME": str(user)}
-        subprocess.run(["podman", "system", "reset", "--force"], env=settings, capture_output=True, check=True)
+        subprocess.run(["podman", "unshare", "rm", "-rf", folder], env=settings, cwd="/", stderr=subprocess.DEVNULL)
 
 
 def remove_home(root: Path) -> None:
