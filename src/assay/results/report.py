@@ -28,7 +28,6 @@ from assay.results.estimate import (
 from assay.results.frame import CONDITIONS, FORMAT, UNKNOWN, Frame, TrialRow, condition_of, describe_direction, group_by
 from assay.results.inference import ERROR_KINDS, FEWEST_TASKS, INTERVAL_METHOD, ErrorKind
 from assay.results.integrity import integrity_table
-from assay.results.picks import picks_table
 from assay.results.second import second_table
 from assay.results.variance import decompose_variance, describe_variance
 
@@ -106,8 +105,7 @@ def make_report(rows: Frame, error: ErrorKind = "tasks", *, explain: bool = Fals
             notes = describe_results(group, by_task, agents, error, explain=explain)
             costs = measure_costs(group) if any(row.cost for row in group) else []
             paid = [cost_table(costs)] if costs else []
-            makers = (integrity_table, picks_table, second_table) if explain else (integrity_table,)
-            further = [table for make in makers if (table := make(group))]
+            further = _further_tables(group) if explain else list(filter(None, [integrity_table(group)]))
             overall = overall_table(agents, error)
             tables += [overall if explain else _shorten(overall, agents), *paid, *further, *forks]
             if explain or len({summary.task for summary in by_task}) <= _MAX_TASKS:
@@ -242,9 +240,15 @@ def publication_tables(rows: Frame, error: ErrorKind = "tasks", columns: Sequenc
             notes += describe_pending(group)
             overall = overall_table(agents, error, notes)
             overall = overall.select(columns) if columns else overall
-            further = [table for make in (integrity_table, picks_table, second_table) if (table := make(group))]
-            tables += [overall, *further, pivot_table(by_task)]
+            tables += [overall, *_further_tables(group), pivot_table(by_task)]
     return tables
+
+
+def _further_tables(group: Frame) -> list[Table]:
+    """Return the tables of planted shortcuts, picks and second settings, as far as the trials have them."""
+    from assay.results.picks import picks_table  # reads the logs of trials, and grades
+
+    return [table for make in (integrity_table, picks_table, second_table) if (table := make(group))]
 
 
 def to_markdown(rows: Frame, title: str, error: ErrorKind = "tasks", columns: Sequence[str] = ()) -> str:
