@@ -176,7 +176,7 @@ def test_a_reader_gets_from_the_ranking_to_every_trace(tmp_path, serve, open_sit
     expect(rows.first).to_contain_text(re.compile(r"research.*88% ± 12.*Other Lab.*consistent", re.DOTALL))
     expect(rows.nth(1)).to_contain_text(re.compile(r"75% ± 25.*Example Lab", re.DOTALL))
     expect(pocket).to_contain_text("Compared with the first, paired by task")
-    expect(pocket).to_contain_text("(it takes at least 6 tasks). 88% against 75% success, +12 points")
+    expect(pocket).to_contain_text("(it takes at least 8 tasks). 88% against 75% success, +12 points")
     low_group = page.locator("section", has=page.get_by_role("heading", name="mlebench v1"))
     expect(low_group.locator("h2")).to_contain_text("low (22 tasks)")
     published = low_group.locator("tr.published")

@@ -22,6 +22,7 @@ FINAL_REASONS = ("submit", "left", "disconnected", "ended", "time")
 
 _CHUNK = 65_536
 _MAX_FRAME = 10**6
+_SEND_TIMEOUT = 1.0  # what is not read by then stays in the buffer
 
 
 @dataclass(frozen=True)
@@ -203,4 +204,6 @@ class HumanSession:
 
 
 async def _send(process: Process, kind: bytes, content: bytes) -> None:
-    await process.send(kind + len(content).to_bytes(4, "big") + content)
+    """Send a frame whole, also if the work period ends meanwhile: what was typed is nowhere else any more."""
+    with anyio.move_on_after(_SEND_TIMEOUT, shield=True):
+        await process.send(kind + len(content).to_bytes(4, "big") + content)
