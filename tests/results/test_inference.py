@@ -144,3 +144,17 @@ def test_families_are_one_observation_each():
     eight = inference.infer_mean({str(task): [float(task < 4)] for task in range(8)}).interval
     assert together.low == pytest.approx(eight.low) and together.high == pytest.approx(eight.high)
     assert together.high - together.low > 1.5 * (alone.high - alone.low)
+
+
+@pytest.mark.parametrize(("trials", "spread"), [((2, 16), (0.2, 0.02)), ((16, 2), (0.02, 0.2)), ((2, 16), (0.02, 0.2))])
+def test_few_trials_that_vary_more_than_many_are_no_difference_on_these_tasks(trials, spread):
+    """Two agents with the same means; 300 repetitions, of which a test at 5% may reject 25 (by 3 standard errors)."""
+    random, rejected = np.random.default_rng(5), 0
+    for _ in range(300):
+        means = random.uniform(0.35, 0.65, 4)
+        first, second = (
+            {str(task): np.clip(random.normal(mean, error, count), 0, 1).tolist() for task, mean in enumerate(means)}
+            for count, error in zip(trials, spread, strict=True)
+        )
+        rejected += inference.test_difference_here(first, second) <= 0.05
+    assert rejected <= 25

@@ -426,9 +426,11 @@ def test_difference_here(first: Sample, second: Sample, ranks: tuple[Sample, Sam
     p = permutation_test(*(ranks or (first, second)))
     if ranks is None and all(len(values) == len(second[task]) for task, values in first.items()):
         return p
-    share = 2 / 3 if ranks else _dispersion(first, second)
+    shares = (2 / 3, 2 / 3) if ranks else (_dispersion(first), _dispersion(second))
     variance_of_sum = sum(
-        _variance_of_mean(values, share) + _variance_of_mean(second[task], share) for task, values in first.items()
+        _variance_of_mean(sample[task], share)
+        for sample, share in zip((first, second), shares, strict=True)
+        for task in first
     )
     if ranks:  # a share of wins and that of the other agent are one number
         variance_of_sum *= 4
